@@ -41,8 +41,8 @@ _AMBIGUOUS = {"u8": "uint8 or uint64", "i8": "int8 or int64", "f16": "float16"}
 
 _ADVICE = {
     "c": "take x.real and x.imag",
-    "M": "convert it first: x.astype('i8')",
-    "m": "convert it first: x.astype('i8')",
+    "M": "convert it first: x.astype('i8'), in which NaT is -2**63",
+    "m": "convert it first: x.astype('i8'), in which NaT is -2**63",
     "O": "convert it first: x.astype('f8')",
     "g": "convert it first: x.astype('f8')",
 }

@@ -313,7 +313,7 @@ def test_arrow_in_pandas():
 
 
 @pytest.mark.parametrize("x, message", [
-    (np.zeros(2, complex), "x.real"), (np.zeros(2, "M8[s]"), "'i8'"), (np.zeros(2, "m8[s]"), "'i8'"),
+    (np.zeros(2, complex), "x.real"), (np.zeros(2, "M8[s]"), "'i8'.*NaT"), (np.zeros(2, "m8[s]"), "'i8'"),
     (np.array([1, None]), "astype"), (np.zeros(2, "longdouble"), "astype"), (np.array(["a"]), "not supp"),
     (np.zeros(2, [("a", "f4"), ("b", "i2")]), "field"), (np.zeros(2, "V3"), "not supported"),
     ([1, "a"], "not supported"), ([2**70], "astype"), (1j, "x.real"), (None, "is no array"),
