@@ -243,9 +243,8 @@ def of_numpy(x: Any) -> Array:
     name, order = cached_type(x.dtype)
     array = Array(address_of(x), name, order, x.shape,
                   None if x.flags.c_contiguous else x.strides, x, x.dtype)
-    if isinstance(x, np.ma.MaskedArray) and x.mask is not np.ma.nomask:
-        array = array.with_mask(x.mask)
-    return array
+    mask = getattr(x, "mask", None)  # of numpy.ma, where it may be no array, or astropy's Masked
+    return array.with_mask(np.broadcast_to(mask, x.shape)) if isinstance(mask, np.ndarray) else array
 
 
 #
@@ -658,7 +657,7 @@ def of_list(x: Any) -> Array:
     import numpy as np
 
     types = _types(x)
-    if any(issubclass(kind, np.ma.MaskedArray) for kind in types):
+    if any(issubclass(kind, np.ndarray) and hasattr(kind, "mask") for kind in types):
         raise TypeError("a list of masked elements is not supported; use numpy.ma.array or numpy.ma.stack")
     if any(not issubclass(kind, (int, float, list, tuple, np.generic, np.ndarray)) for kind in types) and _has_masks(x):
         raise TypeError("a list of arrays with missing elements is not supported; concatenate them first")

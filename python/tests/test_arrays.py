@@ -358,6 +358,17 @@ def test_lists_of_arrays_with_missing_elements(package, make, gone):
     assert gr.max([made([2**53 + 1, 2]), [1, 5]]) == 2**53 + 1
 
 
+def test_masks_of_astropy():
+    Masked = pytest.importorskip("astropy.utils.masked").Masked
+    x, gone = np.arange(12.0).reshape(3, 4), np.arange(12).reshape(3, 4) % 5 == 0
+    for y, mask in ((Masked(x, gone), gone), (Masked(x, gone)[::-1, 1:], gone[::-1, 1:]), (Masked(x, False), x < 0)):
+        plain = np.ma.array(y.unmasked, mask=mask)
+        assert gr.sum(y) == gr.sum(plain) == plain.sum() and gr.reduce(y, "missing").missing == mask.sum()
+        np.testing.assert_array_equal(gr.mean(y, axis=0), gr.mean(plain, axis=0))
+    with pytest.raises(TypeError, match="masked"):
+        gr.sum([Masked(x[0], gone[0]), x[1]])
+
+
 def variable(netCDF4, x, number=itertools.count()):
     file = netCDF4.Dataset(f"{next(number)}.nc", "w", diskless=True)
     file.createDimension("x", len(x))
