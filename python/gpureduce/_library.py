@@ -465,7 +465,8 @@ class Context:
             for setting, value in settings:
                 self.check(context_set(self.handle, setting, value))
             self.settings = settings
-        main = threading.current_thread() is threading.main_thread()
+        thread = threading.current_thread()
+        main = thread is threading.main_thread()
         called = main or progress is not None
         if self.called != called:
             # Other threads have no handlers to run.
@@ -488,7 +489,7 @@ class Context:
             finally:
                 sys.unraisablehook = hook
                 self.progress = None
-        elif called or function in (compare, reduce_each):
+        elif thread.daemon and (called or function in (compare, reduce_each)):
             _calling.add(self)  # before it looks: _end finds this call, or it does not begin
             try:
                 status = 0 if _ending else function(*arguments)
@@ -499,6 +500,7 @@ class Context:
                 threading.Event().wait()
         else:
             status = function(*arguments)
+            self.progress = None
         if self.messages:
             messages, self.messages = self.messages, []
             for message in messages:
@@ -540,15 +542,15 @@ class Context:
         return handle
 
 
-# Contexts that threads other than the main one use in calls that call functions of Python.
+# Contexts that daemon threads use in calls that call functions of Python.
 _calling: Set[Context] = set()
 _ending = False
 _END_SECONDS = 5
 
 
 def _end() -> None:
-    """Ends these calls, which are those of daemon threads, before Python does. After that a thread that calls a function
-    of Python would be ended there, and with it the memory that the library's threads work on."""
+    """Ends these calls before Python ends. After that a thread that calls a function of Python would be ended there, and
+    with it the memory that the library's threads work on."""
     global _ending
     _ending = True
     last = time.monotonic() + _END_SECONDS

@@ -268,6 +268,18 @@ def test_daemon_threads_with_functions(tmp_path):
         assert found.stdout == "True\n" and not found.stderr
 
 
+def test_threads_of_the_end():
+    """A function that Python calls at its end can have threads that call functions, too."""
+    code = ("import atexit, threading\n"
+            "def last():\n"
+            "    with_progress = lambda: print(gr.reduce([1, 2], 'sum', progress=lambda *_: None).sum, gr.diff([1], [2]).different)\n"
+            "    thread = threading.Thread(target=with_progress); thread.start(); thread.join()\n"
+            "atexit.register(last)\n"
+            "import gpureduce as gr")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "3 1\n" or "can't create new thread" in found.stderr  # since Python 3.12
+
+
 @pytest.fixture
 def configured():
     yield
