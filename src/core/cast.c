@@ -263,6 +263,7 @@ bool cast_is_rounded(const struct cast *how, uint64_t bits, uint64_t nearest, ui
     rounded = find_quotient(how, key, &side);
     if (how->to != ELEMENT_F64)
         return is_rounded(how->to, ELEMENT_F64, odd_bits(rounded, side), nearest, other);
-    return side != 0 && difference_ulps(ELEMENT_F64, nearest, other) == 1 &&
+    return side != 0 && !isnan(exact_from_bits(other)) &&
+           difference_ulps(ELEMENT_F64, nearest, other) == 1 &&
            (exact_from_bits(other) > rounded) == (side > 0);
 }

@@ -30,6 +30,7 @@ for how in '-j 1' '-j 3 --chunk-size=1000'; do
 done
 "$python" - <<'END'
 import netCDF4
+import numpy
 
 def write(path, dtype, values, scale=None):
     with netCDF4.Dataset(path, "w") as out:
@@ -45,6 +46,9 @@ write("packed.nc", "i2", [0, 0, 3, -8], (0.5, 3.0))
 write("other.nc", "i2", [0, 1, 3, -8], (0.5, 3.0))
 write("long.nc", "i8", [0, 0, 3, -8], (0.5, 3.0))
 write("unpacked.nc", "f4", [3, 3, 4.5, -1])
+write("huge.nc", "f8", 4 * [1.75 * 2.0**1023])
+greatest, infinity = 0x7fefffffffffffff, 0x7ff0000000000000
+write("half.nc", "f8", numpy.array([infinity + 1, infinity, 0, greatest], "u8").view("f8"), (0.5, 3.0))
 END
 run --diff -q --cast made-of.nc packed.nc
 is 'packed, to nearest' 0 ''
@@ -54,6 +58,8 @@ run --diff -q --cast made-of.nc other.nc
 is 'packed otherwise' 1 ''
 run --diff --tsv --cast made-of.nc other.nc
 ok 'how' test "$(sed -n 2p out | cut -f 6-8,12,17-)" = "1${tab}1${tab}0.5${tab}1${tab}0${tab}3${tab}1"
+run --diff --tsv --cast huge.nc half.nc
+ok 'a NaN rounds no number beyond the greatest' test "$(sed -n 2p out | cut -f 6,7,16-)" = "3${tab}0${tab}1${tab}0${tab}1${tab}1"
 run --diff -q --cast --tolerance=ulp:1 made-of.nc other.nc
 is 'within a unit of what is stored' 0 ''
 run --diff -q --cast made-of.nc long.nc
