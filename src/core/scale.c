@@ -19,7 +19,8 @@ const char *scale_refusal(const struct scale *s)
 
 bool scale_keeps_integers(const struct scale *s)
 {
-    return !s->given || (s->factor == 1 && s->offset == floor(s->offset));
+    return !s->given ||
+           (s->factor == 1 && s->offset == floor(s->offset) && fabs(s->offset) <= 0x1p64);
 }
 
 /* The number of the bit of a wide accumulator that weighs 2^exponent. */

@@ -50,7 +50,8 @@ static inline unsigned scale_wants(const struct scale *s, unsigned wants)
 const char *scale_refusal(const struct scale *s);
 
 /* Whether the numbers that stand for integers are integers whose results have all digits (struct
-   integer): there is no scale, or its factor is 1 and its offset is an integer. */
+   integer): there is no scale, or its factor is 1 and its offset is an integer of at most 2^64, with
+   which the sum of as many elements as there can be has at most 128 bits. */
 bool scale_keeps_integers(const struct scale *s);
 
 /* Adds the sum of `count` scaled numbers, or takes it away. `sum` is that of the stored ones. */

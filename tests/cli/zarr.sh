@@ -108,6 +108,20 @@ is 'scale and missing values' 0 '11
 run -q -o sum,count --stored scaled
 is 'as stored' 0 '17
 5'
+# With an offset beyond 2^64 the numbers of integers are binary64.
+while read -r offset sum least; do
+    printf '{"add_offset":%s}' "$offset" >scaled/.zattrs
+    run -q -o sum,min scaled
+    is "offset $offset" 0 "$sum
+$least"
+    run -q --axis=0 -o sum,min scaled
+    is "offset $offset, along an axis" 0 "$sum$tab$least"
+done <<'END'
+18446744073709551616 92233720368547758097 18446744073709551617
+36893488147419103232 1.844674407370955e+20 3.6893488147419103e+19
+1e300 5e+300 1e+300
+-1e300 -5e+300 -1e+300
+END
 make xarray ',"compressor":null'
 printf '{"_ARRAY_DIMENSIONS":["x"]}' >xarray/.zattrs
 run -q -o sum,count,missing xarray

@@ -106,7 +106,7 @@ def scaled(v, factor, offset):
 
 
 def keeps_integers(factor, offset):
-    return factor == 1 and offset == math.floor(offset)
+    return factor == 1 and offset == math.floor(offset) and abs(offset) <= 2**64
 
 
 def expected_left(operation, row, skip):
@@ -223,7 +223,7 @@ def write_hdf5(path, rng, values, name, order, sizes, missing, scale):
 
 def draw_scale(rng):
     factor = rng.choice((1, 1, -1, 2, .01, -.1, 1 / 3, 2.0 ** 70, -2.0 ** -90 / 3, rng.gauss(0, 1)))
-    offset = rng.choice((0, 0, 5, -100, 273.15, .5, rng.gauss(0, 1e4), 1e-30, -1e25))
+    offset = rng.choice((0, 0, 5, -100, 273.15, .5, rng.gauss(0, 1e4), 1e-30, -1e25, 1e300))
     return (float(factor), float(offset)) if factor != 1 or offset != 0 else None
 
 

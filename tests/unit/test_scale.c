@@ -105,7 +105,8 @@ static void take(struct extreme *kept, const struct extreme *e, bool lower, int 
 static bool is_integer_array(const struct array *a)
 {
     return element_is_integer(a->type) &&
-           (!a->scale.given || (a->scale.factor == 1 && floor(a->scale.offset) == a->scale.offset));
+           (!a->scale.given || (a->scale.factor == 1 && floor(a->scale.offset) == a->scale.offset &&
+                                fabs(a->scale.offset) <= 0x1p64));
 }
 
 /* The results of some arrays, one after the other. */
