@@ -164,12 +164,13 @@ def by_hand():
     refuse("deflated", data, "data.pkl is compressed or encrypted, which torch does not do", method=zipfile.ZIP_DEFLATED)
     strided = {"wide": Tensor(floats, 0, (2, 13), (11, 1)), "expanded": Tensor(floats, 0, (3, 4), (0, 2)), "swapped": Tensor(floats, 0, (2, 3, 4), (4, 8, 1)),
                "repeated": Tensor(floats, 0, (5000, 3), (0, 2)), "scalar": Tensor(floats, 3, (100, 700), (0, 0)),
-               "column": Tensor(floats, 1, (3, 9000), (2, 0))}
+               "column": Tensor(floats, 1, (3, 9000), (2, 0)), "empty": Tensor(floats, 27, (0, 5), (8, 1))}
     archive("strided", dump(strided, 2), {"data/0": struct.pack("<24f", *range(24))})
     expect_rows("strided", [["wide", "f32", "[2,13]", 299, 0, 23, 0, 25, 0, 26], ["expanded", "f32", "[3,4]", 36, 0, 6, 0, 3, 0, 12],
                             ["swapped", "f32", "[2,3,4]", 276, 0, 23, 0, 23, 0, 24],
                             ["repeated", "f32", "[5000,3]", 30000, 0, 4, 0, 2, 0, 15000], ["scalar", "f32", "[100,700]", 210000, 3, 3, 0, 0, 0, 70000],
-                            ["column", "f32", "[3,9000]", 81000, 1, 5, 0, 18000, 0, 27000]])
+                            ["column", "f32", "[3,9000]", 81000, 1, 5, 0, 18000, 0, 27000],
+                            ["empty", "f32", "[0,5]", 0, "nan", "nan", "nan", "nan", 0, 0]])
     for name, tensor, why in (
             ("behind", Tensor(floats, 1, (24,), (1,)), "its elements do not lie in its storage"),
             ("far", Tensor(floats, 1 << 62, (2,), (1 << 62,)), "its elements do not lie in its storage"),

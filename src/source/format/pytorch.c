@@ -558,10 +558,14 @@ static bool place_elements(struct file *f, struct container_array *a, const stru
     const uint64_t size = t->dtype->size, parts = pytorch_parts(t->dtype), each = size / parts;
     struct tensor apart = *t; /* strides count parts */
     struct layout l = {1, 0, 1};
-    uint64_t end = a->elements > 0, last;
+    uint64_t end = 1, last;
     bool good = true;
 
-    for (unsigned i = 0; i < t->dimensions && a->elements > 0; i++)
+    if (a->elements == 0) { /* it may begin beyond the end of the storage */
+        a->offset = at;
+        return true;
+    }
+    for (unsigned i = 0; i < t->dimensions; i++)
         good = good && !__builtin_mul_overflow(t->sizes[i] - 1, t->strides[i], &last) &&
                !__builtin_add_overflow(end, last, &end);
     good = good && !__builtin_add_overflow(end, t->offset, &end) &&
@@ -572,11 +576,11 @@ static bool place_elements(struct file *f, struct container_array *a, const stru
         return true;
     }
     at += t->offset * size;
-    a->offset = at + (a->elements > 0 ? t->part * each : 0);
+    a->offset = at + t->part * each;
     a->length = a->elements * each;
     for (unsigned i = 0; i < t->dimensions; i++)
         apart.strides[i] *= parts;
-    if (a->elements > 0 && !find_layout(&apart, false, &l)) {
+    if (!find_layout(&apart, false, &l)) {
         a->fortran_order = find_layout(&apart, true, &l);
         if (!a->fortran_order) {
             end -= t->offset * size;
