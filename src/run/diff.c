@@ -383,13 +383,17 @@ static void set_side(struct diff_item *item, int side, const struct named *named
         item->other_name = named->name;
 }
 
-/* Whether a shape has more than one dimension that counts, so that an order of these does. */
+/* Whether a shape has elements, and more than one dimension that counts, so that an order of these
+   does. */
 static bool has_order(const struct array_shape *shape)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < shape->dimensions; i++)
+    for (unsigned i = 0; i < shape->dimensions; i++) {
+        if (shape->sizes[i] == 0)
+            return false;
         count += shape->sizes[i] > 1;
+    }
     return count > 1;
 }
 
@@ -1103,9 +1107,7 @@ static bool set_turn(struct diff_pair *p, size_t most)
     t->wide = t->row < TILE_WIDE ? t->row : TILE_WIDE;
     t->wide = t->wide < most ? t->wide : most;
     t->high = t->rows < most / t->wide ? t->rows : most / t->wide;
-    t->tiles = t->rows == 0 || t->row == 0
-                   ? 0
-                   : ((t->rows - 1) / t->high + 1) * ((t->row - 1) / t->wide + 1);
+    t->tiles = ((t->rows - 1) / t->high + 1) * ((t->row - 1) / t->wide + 1);
     p->turn = t;
     return true;
 }

@@ -85,6 +85,15 @@ if command -v mkfifo >/dev/null; then
     is 'two pipes' 2 '' "gpureduce: one.pipe and other.pipe: $why"
     wait
 fi
+for shape in '(5, 5, 0)' '(3, 0, 5)' '(0, 3, 4)'; do
+    for order in True False; do
+        npy 1 "{'descr': '<f4', 'fortran_order': $order, 'shape': $shape, }" >"$order.npy"
+    done
+    run --diff True.npy False.npy
+    is "no elements, $shape" 0 '' '*'
+    run --diff False.npy True.npy
+    is "no elements in C and Fortran order, $shape" 0 '' '*'
+done
 # All results are those of arrays in one order.
 for n in 3 4; do
     run --diff --json "$n.a.npy" "$n.b.npy"
