@@ -2195,8 +2195,9 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
         return;
     diff_place_shape(p->item, &shape);
     item_error(d, p->item,
-               error_of(ERROR_NAN, "element %s is a NaN in at least one of them",
-                        array_show_place(place, &shape, found->first_nan)));
+               error_of(ERROR_NAN, "element %s is a NaN in at least one of them%s",
+                        array_show_place(place, &shape, found->first_nan),
+                        d->request->cast ? ", or is cast to one" : ""));
 }
 
 /* Adds why arrays of a pair, which are at hand, could not be read. */

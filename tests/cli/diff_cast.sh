@@ -39,4 +39,16 @@ for limit in ulp:1 abs:1 rel:0.5; do
     is "and the status says so ($limit)" 1 ''
 done
 
+# 448, 1e30 and 1, none of which is a NaN, as f8e4m3; a NaN, 0 and 1 as truth values.
+{ npy 1 "$(npy_header '<f4' '(3,)')" && printf '\0\0\340\103\312\362\111\161\0\0\200\77'; } >large.npy
+{ npy 1 "$(npy_header '|V1' '(3,)')" && printf '\176\176\070'; } >f8.npy
+run --diff -q --cast --nan=error -t f8e4m3 large.npy f8.npy
+is 'a number that is cast to a NaN' 2 '' \
+    'gpureduce: warning: large.npy: the .npy header overrides what was asked for: --dtype (it says f32)
+gpureduce: large.npy and f8.npy: element 1 is a NaN in at least one of them, or is cast to one'
+{ npy 1 "$(npy_header '<f4' '(3,)')" && printf '\0\0\300\177\0\0\0\0\0\0\200\77'; } >nan.npy
+{ npy 1 "$(npy_header '|b1' '(3,)')" && printf '\1\0\1'; } >truth.npy
+run --diff -q --cast --nan=error nan.npy truth.npy
+is 'a NaN that is cast to a truth value' 0 ''
+
 finish
