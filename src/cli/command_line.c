@@ -175,7 +175,9 @@ static bool parse_histogram(const struct arguments *a, const struct argument *x,
     _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
     h->bins = (uint32_t)count;
     if (text[length] && !parse_range(text + length + 1, h))
-        return arguments_wrong(a, "--histogram %s: the range must be LO,HI with LO less than HI",
+        return arguments_wrong(a,
+                               "--histogram %s: the range must be LO,HI, two finite numbers such "
+                               "as -1,0.5, with LO less than HI",
                                text);
     return true;
 }

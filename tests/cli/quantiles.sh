@@ -357,9 +357,9 @@ for bad in 0 65537 0,1,2; do
     run "--histogram=$bad" four.f32
     is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the number of bins must be from 1 to 65536 $try"
 done
-for bad in '3,' 3,1 '3,1,' 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 '3,1,2,' 3,1,2,3 '3,1, 2' '3,0x,1'; do
+for bad in '3,' 3,1 '3,1,' 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 '3,1,2,' 3,1,2,3 '3,1, 2' '3,0x,1' 3,0,.5 3,0,+1; do
     run "--histogram=$bad" four.f32
-    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI with LO less than HI $try"
+    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI, two finite numbers such as -1,0.5, with LO less than HI $try"
 done
 list=q0.01
 for i in 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31; do
