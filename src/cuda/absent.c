@@ -79,13 +79,15 @@ REFUSES(cuda_array_tally, struct cuda_tallier *tallier, const struct cuda_array_
         bool again, struct tally_set *set)
 
 bool cuda_array_counts_values(const struct cuda_tallier *tallier,
-                              const struct cuda_array_elements *elements, unsigned wants)
+                              const struct cuda_array_elements *elements, unsigned wants,
+                              bool tallied)
 {
     return false;
 }
 
 REFUSES(cuda_array_count_values, struct cuda_tallier *tallier,
-        const struct cuda_array_elements *elements, struct partial *partial)
+        const struct cuda_array_elements *elements, const struct tally *counted,
+        struct partial *partial)
 
 REFUSES(cuda_array_begin_sample, struct cuda_tallier *tallier,
         const struct cuda_array_elements *elements, struct selection_runs runs)

@@ -398,7 +398,7 @@ bool cuda_array_tally(struct cuda_tallier *t, const struct cuda_array_elements *
 }
 
 bool cuda_array_counts_values(const struct cuda_tallier *t, const struct cuda_array_elements *e,
-                              unsigned wants)
+                              unsigned wants, bool tallied)
 {
     const bool integers = element_is_integer(e->type);
     const unsigned told = PARTIAL_ALL & ~(unsigned)PARTIAL_WHERE;
@@ -406,7 +406,7 @@ bool cuda_array_counts_values(const struct cuda_tallier *t, const struct cuda_ar
     const unsigned squares = integers ? CUDA_FINDS_SQUARES : PARTIAL_SUM;
 
     return element_size(e->type) == 1 && e->count >= t->tuning.counted && !(wants & ~told) &&
-           (wants & ~extremes) && (wants & ~squares);
+           (tallied || ((wants & ~extremes) && (wants & ~squares)));
 }
 
 /* Adds an element that occurs so often. */
@@ -425,20 +425,22 @@ static void take_value(struct partial *p, enum element_type type, unsigned char 
 }
 
 bool cuda_array_count_values(struct cuda_tallier *t, const struct cuda_array_elements *elements,
-                             struct partial *partial, struct error *error)
+                             const struct tally *counted, struct partial *partial,
+                             struct error *error)
 {
     const struct tally_plan plan = {.kind = TALLY_WORDS, .type = elements->type};
     struct tally_set set = {.count = 1};
-    const struct tally *const tally = &set.tally[0];
-    bool good = tally_open(&set.tally[0], &plan) || error_memory(error);
+    const struct tally *const tally = counted ? counted : &set.tally[0];
+    const bool good = counted || ((tally_open(&set.tally[0], &plan) || error_memory(error)) &&
+                                  cuda_array_tally(t, elements, false, &set, error));
 
-    good = good && cuda_array_tally(t, elements, false, &set, error);
     for (unsigned byte = 0; byte < tally_size(&plan) && good; byte++)
         if (tally->counts[byte] > 0)
             take_value(partial, plan.type, (unsigned char)byte, tally->counts[byte]);
     partial->missing = elements->count - partial->count;
     partial->count = elements->count;
-    tally_close(&set.tally[0]);
+    if (!counted)
+        tally_close(&set.tally[0]);
     return good;
 }
 

@@ -59,14 +59,16 @@ bool cuda_array_tally(struct cuda_tallier *tallier, const struct cuda_array_elem
 
 /* Whether elements are of one byte, and what is wanted of them (partial_want bits) is sooner known from
    counts of their values than by the kernels of array.h: these are as fast for sums, and of integers for
-   extremes, or sums of squares. */
+   extremes, or sums of squares, unless the values are `tallied` anyway. */
 bool cuda_array_counts_values(const struct cuda_tallier *tallier,
-                              const struct cuda_array_elements *elements, unsigned wants);
+                              const struct cuda_array_elements *elements, unsigned wants,
+                              bool tallied);
 
-/* Counts the values of such elements, and makes *partial, which is clear, their partial result, without
-   indices. */
+/* Counts the values of such elements, unless a tally has `counted` them, and makes *partial, which is clear,
+   their partial result, without indices. */
 bool cuda_array_count_values(struct cuda_tallier *tallier,
-                             const struct cuda_array_elements *elements, struct partial *partial,
+                             const struct cuda_array_elements *elements,
+                             const struct tally *counted, struct partial *partial,
                              struct error *error);
 
 /* Has runs of elements copied, which are spread evenly. There are no fewer elements than in the

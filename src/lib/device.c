@@ -313,8 +313,11 @@ static bool reduce(struct search *s, const struct cuda_array_terms *terms, const
     if (s->alone)
         return reduce_alone(s, partial, error);
     if (view->mask_form == VIEW_MASK_NONE && !nan_is_error && find_tallier(s->context) &&
-        cuda_array_counts_values(s->context->device_tallier, e, terms->wants))
-        return cuda_array_count_values(s->context->device_tallier, e, partial, error);
+        cuda_array_counts_values(s->context->device_tallier, e, terms->wants, s->plan))
+        /* A search among elements of a byte takes counts of all their values, too. */
+        return (!s->plan || search_tally(s, false, error)) &&
+               cuda_array_count_values(s->context->device_tallier, e,
+                                       s->plan ? &s->set.tally[0] : NULL, partial, error);
     return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
                                               : cuda_array_add(array, terms, e->layout, e->count, 0,
                                                                e->device, e->stream, error)) &&
