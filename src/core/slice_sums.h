@@ -217,6 +217,46 @@ EXACT_SHARED double slice_inverse_root(double x)
 #endif
 }
 
+/* The most that slice_spread_whole is off by, of the root: y is within 2^-50 of the inverse root, so that x is
+   within 2^-48.9 of the root, and `left` less than 2^-47.8 of what it is left of. Adding that up loses 2^-99.7
+   of it; the correction, a half of it times y, lacks less than 2^-98 of x by that of y, and as much by its own
+   square. */
+#define SLICE_OFF_ROOT 0x1p-96
+
+/* Finds above / divisor, or its root, rounded once, of exact numbers that are neither very large nor, but for
+   0, very small. False where that is not certain. */
+EXACT_SHARED bool slice_spread_whole(double above, double divisor, bool root, double *result)
+{
+    double error, off;
+
+    if (!root || above == 0) {
+        *result = above / divisor;
+        return true;
+    }
+    const double y = slice_inverse_root(above * divisor), x = above * y;
+    const double x_square = slice_product(x, x, &error);
+    const double product = slice_product(x_square, divisor, &off);
+    const double more = 0.5 * y * ((above - product) - off - error * divisor);
+
+    *result = x + more;
+    const double rest = more - (*result - x), bound = x * SLICE_OFF_ROOT + fabs(rest) * 0x1p-50;
+
+    return *result + (rest + bound) == *result && *result + (rest - bound) == *result;
+}
+
+/* Finds what the variance of numbers is the quotient of: n squares - sum^2, if that and the products are exact.
+   False if not. */
+EXACT_SHARED bool slice_spread_above(double sum, double squares, double count, double *above)
+{
+    double n_low, s_low;
+    const double n_square = slice_product(count, squares, &n_low);
+    const double s_square = slice_product(sum, sum, &s_low);
+
+    *above = n_square - s_square; /* s_square is not above n_square */
+    return n_low == 0 && s_low == 0 && (n_square - *above) - s_square == 0 && n_square < 0x1p800 &&
+           (sum == 0 || s_square > 0x1p-850) && (*above > 0x1p-700 || squares == 0);
+}
+
 /* The most that slice_spread_soon is off by. The numerator is n_square - s_square, which is above 0, so that
    s_square is not above n_square; six numbers that are not above 2^-52 n_square; and low^2, which is left
    out: adding them up loses 2^-101.8 n_square. A quotient or root that is within 2^-50 of the true one leaves
@@ -350,7 +390,15 @@ struct slice_halves {
 
 EXACT_SHARED struct slice_halves slice_halves_of(uint64_t x)
 {
-    struct slice_halves halves = {(double)(x >> 32) * 0x1p32, (double)(x & UINT32_MAX)};
+    struct slice_halves halves = {(double)(uint32_t)(x >> 32) * 0x1p32, (double)(uint32_t)x};
+
+    return halves;
+}
+
+/* An integer with a sign as such a sum: its first number has the sign. */
+EXACT_SHARED struct slice_halves slice_halves_of_signed(int64_t x)
+{
+    struct slice_halves halves = {(double)(int32_t)(x >> 32) * 0x1p32, (double)(uint32_t)x};
 
     return halves;
 }

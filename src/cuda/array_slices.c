@@ -192,7 +192,8 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
     s->axis = axis;
     s->all = cuda_array_finds_all(e->type, &axis->wish);
     s->magnitudes = axis->wish.op == CUDA_SLICE_L1 && element_is_float(e->type) && !lacks_some(e);
-    s->rounded = cuda_slice_squares(axis->wish.op) && e->type == ELEMENT_F64 && !lacks_some(e);
+    s->rounded = cuda_slice_squares(axis->wish.op) && element_size(e->type) == sizeof(double) &&
+                 !lacks_some(e);
     s->wants = cuda_slice_squares(axis->wish.op)                  ? PARTIAL_SUM | PARTIAL_SQUARES
                : axis->wish.op == CUDA_SLICE_L1 && !s->magnitudes ? PARTIAL_ABSOLUTE
                : axis->wish.op == CUDA_SLICE_MIN || axis->wish.op == CUDA_SLICE_MAX
@@ -826,7 +827,7 @@ bool cuda_array_reduce_listed(struct cuda_summer *s, uint64_t *results, struct e
     struct cuda_guest guest;
     bool good;
 
-    if (element_is_integer(job.type) || job.length > WHOLE_SPREAD || !cuda_slice_adds(job.wish.op))
+    if (job.length > WHOLE_SPREAD || !cuda_slice_adds(job.wish.op) || !cuda_slices_have_whole(&job))
         return true;
     good = cuda_guest_enter(&guest, s->device, error) &&
            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);

@@ -58,7 +58,7 @@ bool cuda_array_reduce_slices(struct cuda_summer *summer,
 
 /* Finds the results again, of the last call, that cuda_array_unknown has just listed, of var or std:
    also of slices with NaNs, infinities and sums that took more room. Waits for nothing. Does nothing
-   where slices are long, or elements integers. */
+   where slices are long, and of integers where no squares of 64 bits are added up. */
 bool cuda_array_reduce_listed(struct cuda_summer *summer, uint64_t *results, struct error *error);
 
 /* Looks for `count` results of the last call from number `first` on, floats, that are not known. Waits

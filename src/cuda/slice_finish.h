@@ -54,13 +54,16 @@ EXACT_SHARED bool cuda_slice_squares(enum cuda_slice_op op)
 /* The result that is wanted of each slice. */
 struct cuda_slice_wish {
     enum cuda_slice_op op;
-    char letter;                  /* the type of results, of 64 bits: f, or, of integers, i or u */
-    bool skip_nan;                /* NaNs are left out */
-    bool wide;                    /* elements are of u64 */
-    bool has_none;                /* `none` is the result of integers all of which are missing */
-    uint64_t none;                /* bits */
-    uint64_t count;               /* elements of a slice */
-    uint64_t ddof;                /* is subtracted from the count that a variance is divided by */
+    char letter;    /* the type of results, of 64 bits: f, or, of integers, i or u */
+    bool skip_nan;  /* NaNs are left out */
+    bool wide;      /* elements are of u64 */
+    bool has_none;  /* `none` is the result of integers all of which are missing */
+    uint64_t none;  /* bits */
+    uint64_t count; /* elements of a slice */
+    uint64_t ddof;  /* is subtracted from the count that a variance is divided by */
+    /* The count, its inverse, and of VAR and STD the product of the two; 0 of many elements, and the
+       last where it is. */
+    double numbers, inverse, divisor;
     struct element_format format; /* of the elements, for CUDA_SLICE_RANGE of floats */
     struct quantile quantile;     /* for CUDA_SLICE_QUANTILE */
 };

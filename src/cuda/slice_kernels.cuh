@@ -37,9 +37,7 @@ template <typename Type> struct slice_summing {
 };
 
 /* Whether sums of squares are found beside them. */
-template <typename Type>
-static const bool SLICE_WITH_SQUARES =
-    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum);
+template <typename Type> static const bool SLICE_WITH_SQUARES = false;
 
 /* Adds up plainly: integers, whose sums always fit. BOUNDED: begin and end need the greatest magnitude
    of the elements that are added up together, by all lanes. */
@@ -306,6 +304,94 @@ template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, CO
     }
 };
 
+/* Adds the products of the bytes of two words to a sum. */
+__device__ static __forceinline__ int slice_dot(i8, uint32_t x, uint32_t y, int sum)
+{
+    return __dp4a((int)x, (int)y, sum);
+}
+__device__ static __forceinline__ int slice_dot(u8, uint32_t x, uint32_t y, int sum)
+{
+    return (int)__dp4a(x, y, (unsigned)sum);
+}
+static const uint32_t SLICE_ONES = 0x01010101;
+
+/* Adds the bytes of vectors to a sum, four at a time, and their squares. Words of fewer bytes have zeros for
+   the rest. */
+template <typename Type, int N, int COUNT>
+__device__ static __forceinline__ void slice_add_bytes(const slice_words<N> *v, int *sum,
+                                                       int *squares)
+{
+    static_assert(N * COUNT <= CUDA_SLICE_PART, "they fit");
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+#pragma unroll
+        for (int k = 0; k < (N + 3) / 4; k++) {
+            *sum = slice_dot(Type(), v[i].w[k], SLICE_ONES, *sum);
+            *squares = slice_dot(Type(), v[i].w[k], v[i].w[k], *squares);
+        }
+}
+
+/* Adds the bytes of four columns to a sum each, and their squares: four rows become columns. */
+template <typename Type, int COUNT>
+__device__ static __forceinline__ void slice_add_columns(const slice_words<4> *v, int (&sum)[4],
+                                                         int (&squares)[4])
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 4) {
+        const uint32_t a = v[i].w[0], b = i + 1 < COUNT ? v[i + 1].w[0] : 0;
+        const uint32_t c = i + 2 < COUNT ? v[i + 2].w[0] : 0;
+        const uint32_t d = i + 3 < COUNT ? v[i + 3].w[0] : 0;
+        const uint32_t low[] = {__byte_perm(a, b, 0x5140), __byte_perm(c, d, 0x5140)};
+        const uint32_t high[] = {__byte_perm(a, b, 0x7362), __byte_perm(c, d, 0x7362)};
+        const uint32_t column[] = {__byte_perm(low[0], low[1], 0x5410),
+                                   __byte_perm(low[0], low[1], 0x7632),
+                                   __byte_perm(high[0], high[1], 0x5410),
+                                   __byte_perm(high[0], high[1], 0x7632)};
+
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            sum[j] = slice_dot(Type(), column[j], SLICE_ONES, sum[j]);
+            squares[j] = slice_dot(Type(), column[j], column[j], squares[j]);
+        }
+    }
+}
+
+/* Integers of a byte. */
+template <typename Type, int N, int COUNT> struct slice_byte_beginner {
+    __device__ static __forceinline__ void begin(slice_plain<Type> *plain, const slice_words<N> *v,
+                                                 float)
+    {
+        int squares = 0; /* which nobody takes */
+
+        plain->all = 0;
+        slice_add_bytes<Type, N, COUNT>(v, &plain->all, &squares);
+    }
+};
+template <int N, int COUNT>
+struct slice_beginner<i8, N, COUNT, false> : slice_byte_beginner<i8, N, COUNT> {
+};
+template <int N, int COUNT>
+struct slice_beginner<u8, N, COUNT, false> : slice_byte_beginner<u8, N, COUNT> {
+};
+template <typename Type, int COUNT> struct slice_byte_column_adder {
+    __device__ static __forceinline__ unsigned add(slice_sum *sum, const slice_words<4> *v)
+    {
+        int total[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0}; /* which nobody takes */
+
+        slice_add_columns<Type, COUNT>(v, total, squares);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            sum[j].add((double)total[j]);
+        return 0;
+    }
+};
+template <int COUNT>
+struct slice_column_adder<i8, 4, COUNT, false> : slice_byte_column_adder<i8, COUNT> {
+};
+template <int COUNT>
+struct slice_column_adder<u8, 4, COUNT, false> : slice_byte_column_adder<u8, COUNT> {
+};
+
 /* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
 template <int N, typename Word>
 __device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
@@ -341,6 +427,20 @@ __device__ static __noinline__ double slice_long_mean(double high, double low, u
     return slice_mean(&sum, count, &mean) ? mean : exact_from_bits(CUDA_SLICE_UNKNOWN);
 }
 
+/* x / count, rounded once. The second quotient is one of the two numbers beside the true one, so that its rest is
+   exact, and the third is the true one, rounded, as the inverse is rounded once (Markstein, Computation of
+   elementary functions on the IBM RISC System/6000 processor, 1990). */
+__device__ static __forceinline__ double slice_whole_mean(const struct cuda_slice_wish *wish,
+                                                          double x)
+{
+    const double first = x * wish->inverse;
+    const double second = __fma_rn(__fma_rn(-first, wish->numbers, x), wish->inverse, first);
+
+    return wish->inverse != 0 && (fabs(x) > 0x1p-900 || x == 0)
+               ? __fma_rn(__fma_rn(-second, wish->numbers, x), wish->inverse, second)
+               : x / (double)wish->count;
+}
+
 /* The bits of the result of a slice that is not cut: of a variance nothing is known. Sums of floats of
    up to 32 bits are NaN or infinite exactly when the result is. */
 template <typename Key>
@@ -367,7 +467,7 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
     if (wish->letter != 'f')
         return (uint64_t)(int64_t)high;
     if (wish->op == CUDA_SLICE_MEAN)
-        return exact_bits(low == 0 ? high / (double)wish->count
+        return exact_bits(low == 0 ? slice_whole_mean(wish, high)
                                    : slice_long_mean(high, low, wish->count));
     return fabs(high) < __longlong_as_double(0x7ff0000000000000ll) ? exact_bits(high)
                                                                    : CUDA_SLICE_UNKNOWN;
@@ -515,12 +615,14 @@ template <typename Type, int N> struct slice_column_state {
 };
 
 /* Blocks of a multiprocessor: sums of narrow elements need fewer registers (16 rows of 2^26, with four
-   and with these, microseconds: bf16 830, 722; f8e4m3 617, 561; i8 538, 489). */
+   and with these, microseconds: bf16 830, 722; f8e4m3 617, 561; i8, whose means took 538 with six, 473). */
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS =
     SLICE_WITH_SQUARES<Type> || slice_type<Type>::SIZE > 2 ? SLICE_BLOCKS
     : slice_type<Type>::SIZE == 2                          ? 5
                                                            : 6;
+template <> const unsigned SLICE_COLUMN_BLOCKS<i8> = 2 * SLICE_BLOCKS;
+template <> const unsigned SLICE_COLUMN_BLOCKS<u8> = 2 * SLICE_BLOCKS;
 /* With six, long columns take a third longer. */
 template <> const unsigned SLICE_COLUMN_BLOCKS<f8e5m2> = SLICE_BLOCKS;
 
@@ -757,13 +859,15 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 template <typename Type, int LANES, int PARTS>
 static const bool SLICE_GATHERED = SLICE_WITH_SQUARES<Type> && SLICE_ALIKE<LANES, PARTS> > 1;
 
+/* Blocks of a multiprocessor for rows of which a thread has so many elements. */
+template <typename Type, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS = slice_blocks(ELEMENTS, slice_type<Type>::SIZE);
+
 /* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
    not cut. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
-__global__ void __launch_bounds__(
-    SLICE_THREADS,
-    slice_blocks(PARTS *VECTORS *N, SLICE_WITH_SQUARES<Type> ? 8 : slice_type<Type>::SIZE))
+__global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *VECTORS *N>)
     slice_rows(const __grid_constant__ struct cuda_slice_launch job)
 {
     typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;

@@ -50,7 +50,7 @@ struct cuda_slice_launch {
     double *high, *low;
     void *min, *max;
     /* Whether magnitudes of floats are added up in place of elements, for CUDA_SLICE_L1; and whether sums of
-       squares of f64 may be rounded: `bound`, where it is not NULL, gets what that of a part is off by at
+       squares of 64 bits may be rounded: `bound`, where it is not NULL, gets what that of a part is off by at
        most. Not for records. */
     bool magnitudes, rounded;
     double *bound;
@@ -148,17 +148,15 @@ static inline bool cuda_slices_are_records(enum element_type type, unsigned want
 }
 
 /* Whether kernels find this without records all the same: extremes of integers; sums and squares of types
-   of up to 32 bits; or sums and squares of f64 that may be `rounded`. They put results, too. */
+   of up to 32 bits; or sums and squares of 64 bits that may be `rounded`. They put results, too. */
 static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants, bool rounded)
 {
     if (type == ELEMENT_BOOL)
         return false;
     if (wants == PARTIAL_EXTREMES)
         return element_is_integer(type);
-    if (type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_F8E4M3 ||
-        type == ELEMENT_F8E5M2 || (type == ELEMENT_F64 && !rounded))
-        return false;
-    return wants == (PARTIAL_SUM | PARTIAL_SQUARES);
+    return wants == (PARTIAL_SUM | PARTIAL_SQUARES) &&
+           (rounded || element_formats[type].size < sizeof(double));
 }
 
 /* Threads of a block of cuda_slices_look, and bytes that are kept of a part of a slice. Threads of one of
@@ -192,6 +190,13 @@ static inline bool cuda_slices_have_long(enum element_type type, unsigned wants,
 /* Finds what is wanted of slices on the device: asynchronous, on the stream and the device that
    is current. */
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
+
+/* Whether cuda_slices_whole can find results again: those of floats, and squares of integers of 64 bits. */
+static inline bool cuda_slices_have_whole(const struct cuda_slice_job *l)
+{
+    return !element_is_integer(l->type) ||
+           (element_formats[l->type].size == sizeof(double) && cuda_slice_squares(l->wish.op));
+}
 
 /* Finds results again, in the same way: lanes of a warp each slice. Some remain unknown. */
 cudaError_t cuda_slices_whole(const struct cuda_slice_job *launch, cudaStream_t stream);

@@ -1,5 +1,5 @@
 /*
- * The kernels of records of floats, and of slices of floats that are found again.
+ * The kernels of records of floats, and of slices that are found again.
  */
 #include "config.h"
 
@@ -31,6 +31,10 @@ struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
 
 slice_job_kernel *slice_choose_whole(enum element_type type)
 {
+    if (type == ELEMENT_I64)
+        return slice_whole<i64>;
+    if (type == ELEMENT_U64)
+        return slice_whole<u64>;
     return choose_float<slice_job_kernel *>(
         type, [](auto trait) -> slice_job_kernel * { return slice_whole<decltype(trait)>; });
 }

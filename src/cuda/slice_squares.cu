@@ -1,5 +1,5 @@
 /*
- * The kernels of sums and squares of slices, for types of up to 32 bits, and f64.
+ * The kernels of sums and squares of slices, of every type but bool.
  */
 #include "config.h"
 
@@ -27,12 +27,16 @@ struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
     case ELEMENT_U8:
         return slice_choose_type<squared<u8, 8, slice_plain_integers>>(l);
     case ELEMENT_F64:
-        return slice_choose_type<squared<f64, 0>>(l);
+        return slice_choose_type<squared<f64, 0, slice_plain_nothing>>(l);
     case ELEMENT_I64:
+        return slice_choose_type<squared<i64, 0, slice_plain_nothing>>(l);
     case ELEMENT_U64:
-    case ELEMENT_BOOL:
+        return slice_choose_type<squared<u64, 0, slice_plain_nothing>>(l);
     case ELEMENT_F8E4M3:
+        return slice_choose_type<squared<f8e4m3, 0, slice_plain_bytes>>(l);
     case ELEMENT_F8E5M2:
+        return slice_choose_type<squared<f8e5m2, 0, slice_plain_bytes>>(l);
+    case ELEMENT_BOOL:
         break; /* nobody asks for those */
     }
     return {nullptr, 0};

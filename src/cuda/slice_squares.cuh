@@ -6,7 +6,9 @@
  * rests are added up rounding down and rounding up. If both are the same, nothing was rounded.
  *
  * Squares of f64 have twice as many bits. They are added up in two numbers, beside a bound of what the
- * second has lost by rounding, which is enough to round nearly all results.
+ * second has lost by rounding, which is enough to round nearly all results. So are those of integers of 64
+ * bits, whose sums are integers. Both are integers where elements are of up to 16 bits, and bytes are multiplied
+ * and added up four at a time.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SQUARES_CUH
 #define GPUREDUCE_CUDA_SLICE_SQUARES_CUH
@@ -124,7 +126,82 @@ struct slice_wide_squares {
     }
 };
 
+/* The halves of an integer of 64 bits. */
+__device__ static __forceinline__ struct slice_halves slice_split(int64_t x)
+{
+    return slice_halves_of_signed(x);
+}
+__device__ static __forceinline__ struct slice_halves slice_split(uint64_t x)
+{
+    return slice_halves_of(x);
+}
+
+/* The sum of the squares of integers of 64 bits, in the same way. `least` is 0 once one of them was no
+   binary64. */
+struct slice_integer_squares : slice_wide_squares {
+    template <typename Integer> __device__ __forceinline__ void take(Integer x)
+    {
+        const struct slice_halves half = slice_split(x);
+        const double whole = __dadd_rn(half.high, half.low);
+        const double rest = __dadd_rn(half.low, -__dadd_rn(whole, -half.high));
+        double low;
+        const double square = slice_product(whole, whole, &low);
+
+        add_both(square, __fma_rn(2 * whole, rest, low));
+        part[2] = __dadd_rn(part[2], fabs(part[1]));
+        least = rest == 0 ? least : 0;
+    }
+    /* The lower part of a square that is not exact is rounded by 2^-53 of less than 2^-51.4 of the square, and
+       the square of the rest, less than 2^-106 of it, is left out: less than 2^-103 of it together. */
+    __device__ __forceinline__ double bound() const
+    {
+        return part[2] * 0x1p-51 + (least == 0 ? part[0] * 0x1p-103 : 0);
+    }
+};
+
+/* The sum of the squares of integers of up to 16 bits. */
+struct slice_small_squares {
+    uint64_t all;
+
+    __device__ __forceinline__ void clear()
+    {
+        all = 0;
+    }
+    __device__ __forceinline__ void take(int64_t x)
+    {
+        all += (uint64_t)(x * x);
+    }
+    __device__ __forceinline__ void merge(const slice_small_squares &other)
+    {
+        all += other.all;
+    }
+    __device__ __forceinline__ double term(int i) const
+    {
+        const double most = (double)all;
+
+        return i == 0 ? most : i == 1 && all >> 53 ? (double)(int64_t)(all - (uint64_t)most) : 0;
+    }
+    __device__ __forceinline__ bool is_left() const
+    {
+        return false;
+    }
+    __device__ __forceinline__ double bound() const
+    {
+        return 0;
+    }
+};
+
 /* The squares of the lane that is `distance` away; all lanes of the warp together. And one of two sums. */
+__device__ static __forceinline__ slice_small_squares
+slice_exchange_squares(const slice_small_squares &x, unsigned distance)
+{
+    return {__shfl_xor_sync(SLICE_ALL_LANES, x.all, distance)};
+}
+__device__ static __forceinline__ slice_small_squares
+slice_pick_squares(bool first, const slice_small_squares &x, const slice_small_squares &y)
+{
+    return {first ? x.all : y.all};
+}
 template <typename Squares>
 __device__ static __forceinline__ Squares slice_exchange_squares(const Squares &x,
                                                                  unsigned distance)
@@ -151,16 +228,16 @@ __device__ static __forceinline__ Squares slice_pick_squares(bool first, const S
 }
 
 /* A sum, and that of the squares. */
-template <typename Squares> struct slice_moments {
-    slice_sum sum;
+template <typename Squares, typename Sum = slice_sum> struct slice_moments {
+    Sum sum;
     Squares squares;
 
     __device__ __forceinline__ void clear()
     {
-        sum.clear();
+        sum = {};
         squares.clear();
     }
-    __device__ __forceinline__ void add(double x)
+    template <typename Number> __device__ __forceinline__ void add(Number x)
     {
         sum.add(x);
         squares.take(x);
@@ -178,17 +255,36 @@ template <typename Squares> struct slice_moments {
     __device__ static __forceinline__ slice_moments choose(bool first, const slice_moments &x,
                                                            const slice_moments &y)
     {
-        return {slice_sum::choose(first, x.sum, y.sum),
+        return {Sum::choose(first, x.sum, y.sum),
                 slice_pick_squares(first, x.squares, y.squares)};
     }
 };
+
+/* A sum, as any that moments have. */
+__device__ static __forceinline__ slice_sum slice_sum_of(const slice_sum &sum)
+{
+    return sum;
+}
+template <typename Type>
+__device__ static __forceinline__ slice_sum slice_sum_of(const slice_plain<Type> &sum)
+{
+    return sum.sum();
+}
+
 typedef slice_moments<slice_narrow_squares> slice_narrow_moments;
 typedef slice_moments<slice_wide_squares> slice_wide_moments;
+typedef slice_moments<slice_integer_squares, slice_plain<i64>> slice_integer_moments;
+typedef slice_moments<slice_small_squares, slice_plain<i32>> slice_small_moments;
 
-/* How squares are added up plainly: in binary64, or those of integers of up to 16 bits as integers. */
+/* How squares are added up plainly: in binary64, with the rests or, of floats of a byte, without; those of
+   integers of up to 16 bits as integers; or not at all. */
 struct slice_plain_squares {
 };
+struct slice_plain_bytes {
+};
 struct slice_plain_integers {
+};
+struct slice_plain_nothing {
 };
 
 /* A type whose squares are added up, too. MOST: magnitudes are 2^MOST at most, and sums of
@@ -199,8 +295,35 @@ template <typename Type, int MOST, typename Plain>
 struct slice_summing<squared<Type, MOST, Plain>> {
     typedef slice_narrow_moments type;
 };
-template <> struct slice_summing<squared<f64, 0>> {
+template <typename Type, int MOST, typename Plain>
+static const bool SLICE_WITH_SQUARES<squared<Type, MOST, Plain>> = true;
+/* Blocks of a multiprocessor (2^26 slices of 16 elements; in brackets 2^20 of 1024; microseconds): rows of f32
+   with four 1584 (1305), with six 1422 (1151); of bf16 1319, 1162, where six are too many for the long ones; of
+   f8e4m3 989 (522), 736 (378); of i8 with six 519, with eight 431; of i16 708, 662; columns of i8 552, 488. */
+template <typename Type, int MOST, typename Plain, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, Plain>, ELEMENTS> =
+    slice_blocks(ELEMENTS, 8);
+template <typename Type, int MOST, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_squares>, ELEMENTS> =
+    ELEMENTS <= 8 ? 8 : ELEMENTS <= 32 ? 6 : 4;
+template <typename Type, int MOST, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_bytes>, ELEMENTS> = 6;
+template <typename Type, int MOST, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_integers>, ELEMENTS> = 8;
+template <typename Type>
+static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, 8, slice_plain_integers>> = 8;
+template <typename Type, int MOST>
+struct slice_summing<squared<Type, MOST, slice_plain_integers>> {
+    typedef slice_small_moments type;
+};
+template <> struct slice_summing<squared<f64, 0, slice_plain_nothing>> {
     typedef slice_wide_moments type;
+};
+template <> struct slice_summing<squared<i64, 0, slice_plain_nothing>> {
+    typedef slice_integer_moments type;
+};
+template <> struct slice_summing<squared<u64, 0, slice_plain_nothing>> {
+    typedef slice_integer_moments type;
 };
 template <typename Type, int MOST, typename Plain>
 struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Type>> {
@@ -208,17 +331,62 @@ struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Typ
     static const bool FITS = MOST != 0;
 };
 
-template <> struct slice_type<squared<f64, 0>> : slice_summed_type<slice_type<f64>> {
-    typedef slice_plain_squares plain;
+template <typename Type>
+struct slice_type<squared<Type, 0, slice_plain_bytes>> : slice_summed_type<slice_type<Type>> {
+    typedef slice_plain_bytes plain;
+    static const bool FITS = false;
+};
+
+template <typename Type>
+struct slice_type<squared<Type, 0, slice_plain_nothing>> : slice_summed_type<slice_type<Type>> {
+    typedef slice_plain_nothing plain;
     typedef int64_t key;
     static const bool PLAIN = false, FITS = false;
+};
+
+template <typename Type>
+struct slice_plain<squared<Type, 0, slice_plain_nothing>, slice_plain_nothing> {
+    static const bool BOUNDED = false;
+    typedef typename slice_summing<squared<Type, 0, slice_plain_nothing>>::type moments;
+
+    template <typename Number> __device__ __forceinline__ void begin(Number, float)
+    {
+    }
+    template <typename Number> __device__ __forceinline__ void add(Number)
+    {
+    }
+    __device__ __forceinline__ void end(float)
+    {
+    }
+    __device__ __forceinline__ void merge(const slice_plain &)
+    {
+    }
+    __device__ __forceinline__ slice_plain exchange(unsigned) const
+    {
+        return {};
+    }
+    __device__ static __forceinline__ slice_plain choose(bool, const slice_plain &,
+                                                         const slice_plain &)
+    {
+        return {};
+    }
+    __device__ __forceinline__ void add_to(moments *) const
+    {
+    }
+    __device__ __forceinline__ moments sum() const
+    {
+        return {};
+    }
+    __device__ __forceinline__ bool fits() const
+    {
+        return false;
+    }
 };
 
 template <typename Type, int MOST>
 struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares> {
     static const bool BOUNDED = MOST == 0, FITS = MOST != 0;
     typedef slice_bounds<FITS> bounds;
-    typedef typename slice_summing<squared<Type, MOST>>::type moments;
 
     bounds all;
     double upper; /* the squares' parts that are multiples of a last place */
@@ -269,15 +437,15 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
         return {bounds::choose(first, x.all, y.all), first ? x.upper : y.upper,
                 bounds::choose(first, x.rest, y.rest)};
     }
-    __device__ __forceinline__ void add_to(moments *to) const
+    __device__ __forceinline__ void add_to(slice_narrow_moments *to) const
     {
         to->sum.add(all.down);
         to->squares.add_both(upper, rest.down);
     }
     /* As sums, if they fit. */
-    __device__ __forceinline__ moments sum() const
+    __device__ __forceinline__ slice_narrow_moments sum() const
     {
-        moments all_of;
+        slice_narrow_moments all_of;
 
         all_of.clear();
         all_of.sum.high = all.down;
@@ -327,23 +495,187 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
     {
         return {first ? x.all : y.all, first ? x.squares : y.squares};
     }
+    __device__ __forceinline__ void add_to(slice_small_moments *to) const
+    {
+        to->sum.add(all);
+        to->squares.all += squares;
+    }
+    __device__ __forceinline__ slice_small_moments sum() const
+    {
+        return {{all}, {squares}};
+    }
+    __device__ __forceinline__ bool fits() const
+    {
+        return true;
+    }
+};
+
+template <typename Type, int N, int COUNT>
+struct slice_beginner<squared<Type, 8, slice_plain_integers>, N, COUNT, false> {
+    typedef squared<Type, 8, slice_plain_integers> of;
+
+    __device__ static __forceinline__ void begin(slice_plain<of> *plain, const slice_words<N> *v,
+                                                 float)
+    {
+        int sum = 0, squares = 0;
+
+        slice_add_bytes<Type, N, COUNT>(v, &sum, &squares);
+        *plain = {sum, (uint64_t)squares};
+    }
+};
+
+template <typename Type, int COUNT>
+struct slice_column_adder<squared<Type, 8, slice_plain_integers>, 4, COUNT, false> {
+    __device__ static __forceinline__ unsigned add(slice_small_moments *total,
+                                                   const slice_words<4> *v)
+    {
+        int sum[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0};
+
+        slice_add_columns<Type, COUNT>(v, sum, squares);
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            total[j].sum.add(sum[j]);
+            total[j].squares.all += (uint64_t)squares[j];
+        }
+        return 0;
+    }
+};
+
+/* Floats of a byte as binary64: one has the bits of the byte, shifted, times a power of two, subnormal numbers,
+   too. FIT: squares of CUDA_SLICE_PART of them are added up exactly. */
+template <int SHIFTED, uint32_t BITS, int EXPONENT, bool FIT> struct slice_byte_format {
+    static const bool FITS = FIT;
+
+    /* The number that the upper byte of a word is, unless it is infinite or a NaN. */
+    __device__ static __forceinline__ double value(uint32_t w)
+    {
+        return __hiloint2double((int)w >> SHIFTED & (int)BITS, 0) * power_at(EXPONENT + 1023);
+    }
+};
+template <typename Type> struct slice_byte;
+template <> struct slice_byte<f8e4m3> : slice_byte_format<7, 0x80fe0000, 1016, true> {
+};
+template <> struct slice_byte<f8e5m2> : slice_byte_format<6, 0x81fc0000, 1008, false> {
+};
+
+template <typename Type>
+struct slice_plain<squared<Type, 0, slice_plain_bytes>, slice_plain_bytes> {
+    static const bool BOUNDED = false;
+    typedef slice_bounds<slice_byte<Type>::FITS> bounds;
+
+    double all;     /* always exact */
+    bounds squares; /* NaN if an element is not finite */
+
+    __device__ __forceinline__ void begin(double x, float)
+    {
+        all = x;
+        squares.down = squares.up = x * x; /* exact */
+    }
+    __device__ __forceinline__ void add(double x)
+    {
+        all += x;
+        squares.down = __fma_rd(x, x, squares.down);
+        if (!slice_byte<Type>::FITS)
+            squares.up = __fma_ru(x, x, squares.up);
+    }
+    __device__ __forceinline__ void end(float)
+    {
+    }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        all += other.all;
+        squares.merge(other.squares);
+    }
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, all, distance), squares.exchange(distance)};
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        return {first ? x.all : y.all, bounds::choose(first, x.squares, y.squares)};
+    }
     __device__ __forceinline__ void add_to(slice_narrow_moments *to) const
     {
-        to->sum.add((double)all);
-        to->squares.add((double)squares); /* below 2^53 */
+        to->sum.add(all);
+        to->squares.add(squares.down);
     }
     __device__ __forceinline__ slice_narrow_moments sum() const
     {
         slice_narrow_moments all_of;
 
         all_of.clear();
-        all_of.sum.high = (double)all;
-        all_of.squares.part[0] = (double)squares;
+        all_of.sum.high = all;
+        all_of.squares.part[0] = squares.down;
         return all_of;
     }
     __device__ __forceinline__ bool fits() const
     {
-        return true;
+        return squares.fits() && squares.down < __longlong_as_double(0x7ff0000000000000ll);
+    }
+};
+
+/* Whether a word has a byte that is infinite or a NaN. */
+template <typename Type> __device__ static __forceinline__ uint32_t slice_special_bytes(uint32_t w)
+{
+    return ((w & 0x7f7f7f7f) + float8_units<Type>::SPECIAL) & 0x80808080;
+}
+
+template <typename Type, int N, int COUNT>
+struct slice_beginner<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
+    typedef squared<Type, 0, slice_plain_bytes> of;
+
+    __device__ static __forceinline__ void
+    begin(slice_plain<of> *plain, const typename slice_type<of>::template words<N> *v, float)
+    {
+        slice_plain<of> other; /* so that an addition need not wait for the one before it */
+        uint32_t any = 0;
+
+        plain->begin(0, 0);
+        other.begin(0, 0);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                (j % 2 ? other : *plain)
+                    .add(slice_byte<Type>::value(v[i].w[j / 4] << (24 - j % 4 * 8)));
+#pragma unroll
+            for (int k = 0; k < (N + 3) / 4; k++)
+                any |= slice_special_bytes<Type>(v[i].w[k]);
+        }
+        plain->merge(other);
+        if (any != 0)
+            plain->squares.down = __longlong_as_double(0x7ff8000000000000ll);
+    }
+};
+
+template <typename Type, int N, int COUNT>
+struct slice_column_adder<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
+    typedef squared<Type, 0, slice_plain_bytes> of;
+
+    __device__ static __forceinline__ unsigned
+    add(slice_narrow_moments *sum, const typename slice_type<of>::template words<N> *v)
+    {
+        uint32_t any = 0;
+        unsigned left = 0;
+
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            any |= slice_special_bytes<Type>(v[i].w[0]);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            slice_plain<of> plain;
+
+            plain.begin(0, 0);
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                plain.add(slice_byte<Type>::value(v[i].w[0] << (24 - j * 8)));
+            if ((any >> j * 8 & 0x80) == 0 && plain.fits())
+                plain.add_to(&sum[j]);
+            else
+                left |= 1u << j;
+        }
+        return left;
     }
 };
 
@@ -362,44 +694,81 @@ static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish
                : CUDA_SLICE_UNKNOWN;
 }
 
+/* Finds what slice_spread_whole needs of moments. False where they take more than exact numbers. */
+template <typename Squares, typename Sum>
+__device__ static __forceinline__ bool slice_find_above(const slice_moments<Squares, Sum> &,
+                                                        const struct cuda_slice_wish *, double *)
+{
+    return false;
+}
+__device__ static __forceinline__ bool slice_find_above(const slice_narrow_moments &m,
+                                                        const struct cuda_slice_wish *wish,
+                                                        double *above)
+{
+    return !m.sum.left && !m.squares.left && m.sum.low == 0 && m.squares.part[1] == 0 &&
+           m.squares.part[2] == 0 &&
+           slice_spread_above(m.sum.high, m.squares.part[0], wish->numbers, above);
+}
+__device__ static __forceinline__ bool slice_find_above(const slice_small_moments &m,
+                                                        const struct cuda_slice_wish *wish,
+                                                        double *above)
+{
+    const uint64_t all = wish->count * m.squares.all - (uint64_t)(m.sum.all * m.sum.all);
+
+    *above = (double)all;
+    return m.squares.all >> 37 == 0 && all >> 53 == 0;
+}
+
+/* The bits of the result of a slice that is not cut. */
+template <typename Key, typename Squares, typename Sum>
+__device__ static __forceinline__ uint64_t
+slice_moments_result(const struct cuda_slice_wish *wish, const slice_moments<Squares, Sum> &m)
+{
+    const bool root = wish->op == CUDA_SLICE_STD;
+    double above, result;
+
+    if (wish->divisor != 0 && slice_find_above(m, wish, &above) &&
+        slice_spread_whole(above, wish->divisor, root, &result))
+        return exact_bits(result);
+    const slice_sum sum = slice_sum_of(m.sum);
+
+    /* The sum of elements that are not finite is not finite, either; that of large finite f64 may be so,
+       too. */
+    if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
+        return (root || wish->op == CUDA_SLICE_VAR) && !wish->skip_nan &&
+                       sizeof(Key) == sizeof(int32_t)
+                   ? EXACT_NAN
+                   : CUDA_SLICE_UNKNOWN;
+    if (sum.left || m.squares.is_left())
+        return CUDA_SLICE_UNKNOWN;
+    return spread_bits(wish, sum.high, sum.low, m.squares.term(0), m.squares.term(1),
+                       m.squares.term(2), m.squares.bound());
+}
+
 /* Puts what was found of slices number i to i + N - 1. */
-template <int N, bool MAY_NOT_FIT, typename Key, typename Squares>
+template <int N, bool MAY_NOT_FIT, typename Key, typename Squares, typename Sum>
 __device__ static __forceinline__ void
-slice_put(const struct cuda_slice_launch *job, size_t i, const slice_moments<Squares> (&found)[N],
-          const Key (&)[N], const Key (&)[N])
+slice_put(const struct cuda_slice_launch *job, size_t i,
+          const slice_moments<Squares, Sum> (&found)[N], const Key (&)[N], const Key (&)[N])
 {
     double high[N], low[N], square[N];
 
     if (job->results) {
-        const bool spread = job->wish.op == CUDA_SLICE_VAR || job->wish.op == CUDA_SLICE_STD;
         uint64_t bits[N];
 
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            const slice_sum sum = found[j].sum;
-            const Squares squares = found[j].squares;
-
-            /* The sum of elements that are not finite is not finite, either; that of large finite f64 may be
-               so, too. */
-            if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
-                bits[j] = spread && !job->wish.skip_nan && sizeof(Key) == sizeof(int32_t)
-                              ? EXACT_NAN
-                              : CUDA_SLICE_UNKNOWN;
-            else if (sum.left || squares.is_left())
-                bits[j] = CUDA_SLICE_UNKNOWN;
-            else
-                bits[j] = spread_bits(&job->wish, sum.high, sum.low, squares.term(0),
-                                      squares.term(1), squares.term(2), squares.bound());
-        }
+        for (int j = 0; j < N; j++)
+            bits[j] = slice_moments_result<Key>(&job->wish, found[j]);
         slice_put_results<N>(job, i, bits);
         return;
     }
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        const bool left = found[j].sum.left || found[j].squares.is_left();
+        const slice_sum sum = slice_sum_of(found[j].sum);
+        const bool left = sum.left || found[j].squares.is_left();
 
-        high[j] = left ? __longlong_as_double(0x7ff8000000000000ll) : found[j].sum.high;
-        low[j] = found[j].sum.low;
+        high[j] = left ? __longlong_as_double(0x7ff8000000000000ll) : sum.high;
+        low[j] = sum.low;
     }
     slice_store<N>(job->high + i, high);
     slice_store<N>(job->low + i, low);

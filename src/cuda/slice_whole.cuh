@@ -1,6 +1,6 @@
 /*
- * Slices of floats that other kernels do not know the results of: those with NaNs, infinities and sums
- * that take more than two numbers. Lanes of a warp take a slice, wherever its elements lie; or, for sums that
+ * Slices of floats and of integers of 64 bits that other kernels do not know the results of: those with NaNs,
+ * infinities and sums that take more than two numbers. Lanes of a warp take a slice, wherever its elements lie; or, for sums that
  * take more than some numbers, a block.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_WHOLE_CUH
@@ -21,15 +21,32 @@ template <typename Raw> __device__ static __forceinline__ Raw slice_load(const u
     return x;
 }
 
-/* Its value. */
+/* Its value: a binary64, or an integer of 64 bits. */
+template <typename Type> struct slice_wide {
+    typedef double type;
+};
+template <> struct slice_wide<i64> {
+    typedef int64_t type;
+};
+template <> struct slice_wide<u64> {
+    typedef uint64_t type;
+};
 template <typename Type, typename Raw>
-__device__ static __forceinline__ double slice_wide_value(Raw raw)
+__device__ static __forceinline__ typename slice_wide<Type>::type slice_wide_value(Raw raw)
 {
-    return (double)slice_value<Type>(raw);
+    return (typename slice_wide<Type>::type)slice_value<Type>(raw);
 }
 template <> __device__ __forceinline__ double slice_wide_value<f64, uint64_t>(uint64_t raw)
 {
     return __longlong_as_double((long long)raw);
+}
+template <> __device__ __forceinline__ int64_t slice_wide_value<i64, uint64_t>(uint64_t raw)
+{
+    return (int64_t)raw;
+}
+template <> __device__ __forceinline__ uint64_t slice_wide_value<u64, uint64_t>(uint64_t raw)
+{
+    return raw;
 }
 
 /* Makes terms the sum of them and those of the lane that is `distance` away; false if they cannot
@@ -167,6 +184,33 @@ struct slice_whole_state : cuda_slice_whole {
                    sum.left;
     }
 
+    /* Adds the product of two numbers of 33 bits to the squares. */
+    __device__ __forceinline__ void take_product(double x, double y)
+    {
+        double error;
+
+        sum.left = !slice_terms_add(squares, SLICE_SQUARES_MAX, slice_product(x, y, &error)) ||
+                   sum.left;
+        sum.left = !slice_terms_add(squares, SLICE_SQUARES_MAX, error) || sum.left;
+    }
+    /* Takes an integer of 64 bits, where squares are wanted. */
+    __device__ __forceinline__ void take_halves(struct slice_halves half)
+    {
+        sum.left = !slice_terms_add(sum.term, SLICE_TERMS, half.high) || sum.left;
+        sum.left = !slice_terms_add(sum.term, SLICE_TERMS, half.low) || sum.left;
+        take_product(half.high, half.high);
+        take_product(2 * half.high, half.low);
+        take_product(half.low, half.low);
+    }
+    template <bool> __device__ __forceinline__ void take(int64_t x, enum cuda_slice_op)
+    {
+        take_halves(slice_halves_of_signed(x));
+    }
+    template <bool> __device__ __forceinline__ void take(uint64_t x, enum cuda_slice_op)
+    {
+        take_halves(slice_halves_of(x));
+    }
+
     /* Makes it that of the lane that is `distance` away, too. All lanes of the warp together. */
     __device__ __forceinline__ void exchange(unsigned distance)
     {
@@ -222,7 +266,7 @@ __global__ void __launch_bounds__(SLICE_THREADS)
         state.clear();
         if (wanted) {
             const uint64_t missing =
-                slice_walk<Type>(job, slice, lane, job.length, lanes, [&](double x) {
+                slice_walk<Type>(job, slice, lane, job.length, lanes, [&](auto x) {
                     state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x,
                                                                                       job.wish.op);
                 });

@@ -739,6 +739,9 @@ static gpr_status refuse_nans(const struct along *a)
     return fail(a, &error);
 }
 
+/* The square of fewer is below 2^53. */
+#define FEW_NUMBERS ((uint64_t)1 << 26)
+
 /* The wish for an operation. */
 static struct cuda_slice_wish wish_for(const struct along *a)
 {
@@ -752,6 +755,12 @@ static struct cuda_slice_wish wish_for(const struct along *a)
                                    .format = element_formats[a->plan.type],
                                    .quantile = a->op->quantile};
 
+    if (wish.count < FEW_NUMBERS) {
+        wish.numbers = (double)wish.count;
+        wish.inverse = 1 / wish.numbers;
+    }
+    if ((wish.op == CUDA_SLICE_VAR || wish.op == CUDA_SLICE_STD) && wish.count > wish.ddof)
+        wish.divisor = wish.numbers * (wish.numbers - (double)wish.ddof);
     wish.has_none = axis_integer_bits(&none, wish.letter == 'i', &wish.none);
     return wish;
 }

@@ -222,6 +222,9 @@ __attribute__((unused)) static float emulated_directed_float(float a, float b, f
 }
 #define __dadd_rd(a, b) emulated_directed(a, b, -HUGE_VAL)
 #define __dadd_ru(a, b) emulated_directed(a, b, HUGE_VAL)
+/* a b + c, of numbers whose product is exact. */
+#define __fma_rd(a, b, c) emulated_directed((a) * (b), c, -HUGE_VAL)
+#define __fma_ru(a, b, c) emulated_directed((a) * (b), c, HUGE_VAL)
 #define __fadd_rd(a, b) emulated_directed_float(a, b, -HUGE_VALF)
 #define __fadd_ru(a, b) emulated_directed_float(a, b, HUGE_VALF)
 
