@@ -46,9 +46,9 @@ def scale(bits, numbers=range(0, 800, 100), least=1.0):
     return struct.pack("<IBf12x", bits, 8, least) + int(text, 2).to_bytes(len(text) // 8, "big")
 
 
-def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, start=20, size=None):
+def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, start=20, size=None, codec=1):
     total = 24 + len(stream) if size is None else size
-    return (struct.pack("<BBBBIII", version, 1, flags, element, content, block, total) + struct.pack("<I", start)
+    return (struct.pack("<BBBBIII", version, codec, flags, element, content, block, total) + struct.pack("<I", start)
             + struct.pack("<I", len(stream)) + stream)
 
 
@@ -63,6 +63,7 @@ shuffled = np.frombuffer(plain, "u1").reshape(8, 4).T.tobytes()
 scaled = scale(10)
 SHORT = r"the compressed data are cut off"
 cut = r"the Blosc data are cut off"
+header = "the Blosc header is damaged"
 other = "a chunk has another size than it should"
 cases = {  # the filters and their parameters, the chunk, the mask of filters it lacks, and what is wrong
     "lzf": ([(LZF, ())], lzf(plain), 0, None),
@@ -116,16 +117,20 @@ cases = {  # the filters and their parameters, the chunk, the mask of filters it
     "blosc.blosclz": ([(BLOSC, ())], blosc(b"\x3f" + plain, 0), 0, None),
     "blosc.version": ([(BLOSC, ())], blosc(lz4_block(plain), version=3), 0, "chunks of Blosc of another version .*"),
     "blosc.codec": ([(BLOSC, ())], blosc(lz4_block(plain), 7 << 5), 0, "compressed by a codec that Blosc does not have"),
+    "blosc.codec.version": ([(BLOSC, ())], blosc(lz4_block(plain), codec=2), 0, "compressed by a codec that Blosc does not have"),
+    "blosc.reserved": ([(BLOSC, ())], blosc(lz4_block(plain), 8 | 1 << 5), 0, header),
     "blosc.content": ([(BLOSC, ())], blosc(lz4_block(plain), content=36), 0, other),
-    "blosc.block": ([(BLOSC, ())], blosc(lz4_block(plain), block=0), 0, "blocks or elements of no bytes"),
+    "blosc.block": ([(BLOSC, ())], blosc(lz4_block(plain), block=0), 0, header),
+    "blosc.block.large": ([(BLOSC, ())], blosc(lz4_block(plain), block=33), 0, header),
     "blosc.blocks": ([(BLOSC, ())], blosc(lz4_block(plain), block=1), 0, cut),
-    "blosc.element": ([(BLOSC, ())], blosc(lz4_block(plain), element=0), 0, "blocks or elements of no bytes"),
+    "blosc.element": ([(BLOSC, ())], blosc(lz4_block(plain), element=0), 0, header),
     "blosc.start": ([(BLOSC, ())], blosc(lz4_block(plain), start=2**32 - 2), 0, cut),
     "blosc.end": ([(BLOSC, ())], blosc(lz4_block(plain), start=57), 0, cut),
     "blosc.size": ([(BLOSC, ())], blosc(lz4_block(plain), size=2**32 - 1), 0, cut),
     "blosc.small": ([(BLOSC, ())], blosc(lz4_block(plain), size=15), 0, cut),
     "blosc.short": ([(BLOSC, ())], blosc(lz4_block(plain))[:-1], 0, cut),
     "blosc.header": ([(BLOSC, ())], blosc(lz4_block(plain))[:15], 0, cut),
+    "blosc.stored.block": ([(BLOSC, ())], struct.pack("<BBBBIII", 2, 1, 2, 4, 32, 33, 48) + plain, 0, header),
     "blosc.stored.size": ([(BLOSC, ())], struct.pack("<BBBBIII", 2, 1, 2, 4, 32, 32, 47) + plain, 0, cut),
     "twice": ([(LZF, ()), (ZSTD, (3,))], plain, 0, "is not supported: it follows another compression"),
     "scale": ([(SCALE, (0, 2))], scaled, 0, None),

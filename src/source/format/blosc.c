@@ -10,10 +10,11 @@
 #include "sys/bytes.h"
 
 #define CHUNK_VERSION 2
+#define CODEC_VERSION 1 /* of all codecs */
 #define CHUNK_HEADER 16
 
 /* Flags of a chunk, after which three bits say how it is compressed. */
-enum { SHUFFLED = 1, STORED = 2, BITS_SHUFFLED = 4, NOT_SPLIT = 16, CODEC_SHIFT = 5 };
+enum { SHUFFLED = 1, STORED = 2, BITS_SHUFFLED = 4, RESERVED = 8, NOT_SPLIT = 16, CODEC_SHIFT = 5 };
 
 /* Blocks are split if elements have at most so many bytes, and blocks at least so many elements. */
 enum { SPLIT_MAX = 16, SPLIT_ELEMENTS = 128 };
@@ -105,19 +106,18 @@ const char *blosc_decode(struct codec_memory *m, const unsigned char *from, size
         return cut_off;
     if (number_at(from + 4) != out)
         return "a chunk has another size than it should";
+    /* Stored chunks do not need these fields; c-blosc checks them there, too. */
+    if (block == 0 || block > out || c.element == 0 || (c.flags & RESERVED))
+        return "the Blosc header is damaged";
     if (c.flags & STORED) {
         if (c.size - CHUNK_HEADER != out)
             return cut_off;
         memcpy(to, from + CHUNK_HEADER, out);
         return NULL;
     }
-    if (c.flags >> CODEC_SHIFT >= sizeof codecs / sizeof *codecs)
+    if (c.flags >> CODEC_SHIFT >= sizeof codecs / sizeof *codecs || from[1] != CODEC_VERSION)
         return "compressed by a codec that Blosc does not have";
     c.codec = codecs[c.flags >> CODEC_SHIFT];
-    if (out == 0)
-        return NULL;
-    if (block == 0 || c.element == 0)
-        return "blocks or elements of no bytes";
     blocks = (out - 1) / block + 1;
     if (blocks > (c.size - CHUNK_HEADER) / sizeof(uint32_t))
         return cut_off;
