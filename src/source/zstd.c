@@ -413,7 +413,8 @@ static void describe(struct source *s)
     file->true_positions = s->info.elements != s->stated || (!s->header && s->data_offset > 0) ||
                            s->options.part.cut || s->options.true_indices;
     file->part = s->options.part.cut ? &s->options.part.frames : NULL;
-    file->through = s->through;
+    file->through =
+        s->options.part.cut || s->info.elements != s->stated ? s->through : SOURCE_UNKNOWN;
 }
 
 bool zstd_source_open(struct source *s, unsigned workers)

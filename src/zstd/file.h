@@ -67,8 +67,8 @@ struct zstd_file {
     uint64_t wanted_begin, wanted_end; /* positions; wanted_end may be ZSTD_UNKNOWN */
     bool true_positions;               /* all positions that are handed out must be true */
     const struct zstd_cut *part;       /* only these frames are wanted; NULL: all */
-    uint64_t through; /* of a part: frames that begin before this offset are decoded to their ends,
-                         whatever elements are wanted; otherwise 0 */
+    uint64_t through; /* frames that begin before this offset are decoded to their ends, whatever
+                         elements are wanted: 0, the end of a part, or ZSTD_UNKNOWN for all */
     const _Atomic uint64_t *limit; /* elements from this index on are no longer wanted */
 
     /* If not all elements are asked for: position after the last one, otherwise ZSTD_UNKNOWN;

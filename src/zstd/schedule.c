@@ -473,7 +473,7 @@ static void end_found_locked(struct zstd_schedule *z)
 {
     const struct zstd_file *file = z->input.file;
 
-    if (z->found_to < file->through &&
+    if (file->part && z->found_to < file->through &&
         (file->through != file->size || z->index.next != file->part->content_end))
         atomic_store(&z->input.file->retry, true);
 }

@@ -158,6 +158,12 @@ cat data/zstd/one.f32.zst >>x
 flip x $(($(size x) - 2))
 both_like 'a wrong checksum behind bytes that are left out' \
     'byte [0-9]*: zstd frame is damaged: .*checksum'
+run -q -o digest x
+fails_like '... with a digest' 'x: byte [0-9]*: zstd frame is damaged: .*checksum'
+{ cat data/zstd/array.npy.zst && printf garbage; } >x
+run -q -o digest x
+fails 'garbage behind an array with a digest' \
+    "x: byte $(size data/zstd/array.npy.zst): no zstd frame begins here"
 
 #
 # What follows the last frame.
