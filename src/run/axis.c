@@ -1817,6 +1817,21 @@ static unsigned worker_count(const struct session_options *options, unsigned wan
     return bytes / each < count ? (unsigned)(bytes / each) + 1 : count;
 }
 
+/* Reads an input whose shape has no elements: if it has some, or is damaged, that is an error. */
+static bool read_empty(struct axis_run *run)
+{
+    _Alignas(ALIGNMENT) unsigned char buffer[4096];
+    const struct chunk_request request = {.buffer = buffer, .size = sizeof buffer};
+    struct chunk chunk;
+    const enum source_status status = source_next(run->source, &request, &chunk);
+
+    if (status == SOURCE_CHUNK) {
+        (void)check_chunk(run, &chunk);
+        source_release(run->source, request.worker, &chunk);
+    }
+    return status == SOURCE_END;
+}
+
 /* The results of slices that have no elements. */
 static bool deliver_empty(struct axis_run *run)
 {
@@ -2029,7 +2044,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
                      UINT32_MAX);
         good = false;
     } else if (layout->elements == 0) {
-        good = deliver_empty(run);
+        good = read_empty(run) && deliver_empty(run);
     } else {
         good = reduce(run, workers);
     }

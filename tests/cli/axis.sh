@@ -395,6 +395,12 @@ shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,7 -t i32 -o sum'
 is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, but its shape has 14 (--shape)'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,5 -t i32 -o sum'
 ok 'a pipe that does not' grep -q '^gpureduce: standard input: holds more elements than its shape has$' err
+shell 'cat tenth.f32 | gpureduce -q --axis=0 -o sum --shape=0,2'
+fails '... of no elements' 'standard input: holds more elements than its shape has'
+npy empty.npy '<f4' '0, 2' False </dev/null
+{ zstd_frame 128 128 <empty.npy && printf garbage; } >empty.npy.zst
+run -q --axis=0 -o sum empty.npy.zst
+fails 'no elements, and damage after them' 'empty.npy.zst: byte 143: no zstd frame begins here'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=-1,5 -t i32 -o sum'
 is 'a pipe has no open size' 1 '' 'gpureduce: standard input: its number of elements is unknown; give all sizes in --shape'
 run -q --axis=2 --shape=4294967296,4294967296,0 /dev/null
