@@ -331,8 +331,13 @@ static void open_slot_locked(struct zstd_schedule *z, const struct zstd_task *ta
 REQUIRES(waiters_role)
 static void end_task_locked(struct zstd_schedule *z, struct zstd_decoder *d)
 {
+    const uint64_t held = d->position - d->task.base;
+
     zstd_span_release(&d->span);
-    zstd_index_set_length(&z->index, d->task.number, d->position - d->task.base);
+    zstd_index_set_length(&z->index, d->task.number, held);
+    /* Later tasks have begun too early if it holds more than a seek table states. */
+    if (held > d->task.batch.content)
+        atomic_store(&z->input.file->retry, true);
 }
 
 REQUIRES(waiters_role)

@@ -998,6 +998,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     zstd_decoder_begin_task(d, task);
     if (!guard(call_header, &g))
         return false;
+    t->header.content = task->batch.content; /* a seek table may state it */
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
     capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ahead(t));
     if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||

@@ -134,6 +134,36 @@ for options in '--skip 16' '--length 4' '--skip 8 --length 3'; do
     run -q -o $operations $options x
     is "unsized frames, and a seek table that lies, $options" 0 "$(cat expected)"
 done
+# So large that each is decoded by itself: the second one begins later than the table says.
+head -c 100000 /dev/zero | unsized_frame 100000 >one
+head -c 80000 /dev/zero | tr '\0' '\100' | unsized_frame 80000 >two
+cat one two >frames
+{ cat frames && table 0 2 100012 80000 80012 100000; } >x
+for options in '--length 22500' '--length 24000' '--skip 4 --length 22500'; do
+    # shellcheck disable=SC2086
+    "$GPUREDUCE" -q -o $operations $options - <frames >expected
+    # shellcheck disable=SC2086
+    run -q -o $operations $options x
+    is "larger unsized frames, and a seek table that lies, $options" 0 "$(cat expected)"
+done
+if [ -n "$ZSTD" ]; then
+    head -c 10000000 /dev/zero | "$ZSTD" -q -c >one
+    head -c 9000000 /dev/zero | tr '\0' '\100' | "$ZSTD" -q -c >two
+    cat one two >frames
+    { cat frames && table 0 2 "$(size one)" 9000000 "$(size two)" 10000000; } >x
+    for options in '-o argmax,count' '-o digest' '-o sum,count --length 2400000'; do
+        # shellcheck disable=SC2086
+        "$GPUREDUCE" -q $options - <frames >expected
+        # shellcheck disable=SC2086
+        run -q -j 4 $options x
+        is "large unsized frames, and a seek table that lies, $options" 0 "$(cat expected)"
+    done
+else
+    skip 'large unsized frames, and a seek table that lies' 'no zstd'
+fi
+unsized_frame 12 <one.f32 >one
+unsized_frame 16 <two.f32 >two
+cat one two three >frames
 # Joined files: the table is that of the last.
 { cat frames && table 0 3 24 12 28 16 20 8 && cat frames && table 0 3 24 12 28 16 20 8; } >x
 through_pipe
