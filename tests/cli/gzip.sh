@@ -69,6 +69,7 @@ end = member(b"", extra=block)
 write("one", gzip.compress(data))
 write("fast", gzip.compress(data, 1))
 write("stored", member(data, 0))
+write("macos", b"".join(p[:9] + b"\x13" + p[10:] for p in map(member, pieces([100000, 50001]))))  # by zlib there
 write("name", member(data, name=b"x.i32"))
 write("bgzf", b"".join(bgzf) + end)
 write("odd", b"".join(odd) + end + end)
@@ -108,7 +109,7 @@ ordered = sorted(numbers)
 print(sum(numbers), min(numbers), max(numbers), numbers.index(min(numbers)), len(numbers), float(ordered[100000]))
 END
 read -r sum min max argmin count median <expected
-for name in one fast stored name checked bgzf odd many mixed zeros zeros.bgzf; do
+for name in one fast stored macos name checked bgzf odd many mixed zeros zeros.bgzf; do
     for options in '' '-j 1' '-j 4 --chunk-size 4096' '-j 3 --chunk-size 1000000'; do
         share_takes_next || continue
         # shellcheck disable=SC2086 # none, or several words

@@ -59,6 +59,7 @@ static const struct {
 } files[] = {
     {"a gzip file", {PART(0, "\x1f\x8b\x08\x08\x78\x56\x34\x12\x02\x03x\0")}, 10},
     {"a gzip file", {PART(0, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")}, 10},
+    {"a gzip file", {PART(0, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x13")}, 10},
     {"an xz file",
      {PART(0, "\xfd"
               "7zXZ\0\0\x04")},
