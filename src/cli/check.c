@@ -2,12 +2,10 @@
 
 #include "cli/commands.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/manifest.h"
 #include "cli/message.h"

@@ -4,8 +4,6 @@
 #ifndef GPUREDUCE_COMMAND_LINE_H
 #define GPUREDUCE_COMMAND_LINE_H
 
-#include <stdbool.h>
-
 #include "cli/options.h"
 
 enum command_line_action {

@@ -12,8 +12,6 @@
 #define GPUREDUCE_MESSAGE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum exit_status {
     EXIT_OK = 0,

@@ -12,7 +12,6 @@
 #include "cli/gnuplot.h"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "cli/rows.h"
 #include "cli/stdio.h"
 #include "core/name.h"
 #include "profile/bottleneck.h"

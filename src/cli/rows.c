@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/message.h"
-#include "cli/writer.h"
 #include "core/number.h"
 #include "sys/grow.h"
 

@@ -7,7 +7,6 @@
 
 #include "core/digits.h"
 #include "core/number.h"
-#include "core/order.h"
 #include "core/quotient.h"
 #include "core/scaled.h"
 #include "core/term.h"

@@ -2,8 +2,6 @@
 
 #include "core/digits.h"
 
-#include <string.h>
-
 void digits_multiply(uint32_t *digit, int n, uint64_t factor)
 {
     const uint64_t low = factor & UINT32_MAX, high = factor >> 32;

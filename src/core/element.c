@@ -3,7 +3,6 @@
 #include "core/element.h"
 
 #include <math.h>
-#include <string.h>
 
 const struct element_names element_names[ELEMENT_TYPES] = {
 #define ELEMENT_NAMES(CONSTANT, name, size, kind, significant_bits, exponent_min, exponent_max, \

@@ -2,10 +2,6 @@
 
 #include "core/exact.h"
 
-#include <stdbool.h>
-
-#include "core/digits.h"
-
 void exact_clear(struct exact *e)
 {
     memset(e, 0, sizeof *e);

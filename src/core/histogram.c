@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/order.h"
-#include "core/term.h"
 #include "sys/search.h"
 
 /* The lower edge of bin i, times the number of bins. */

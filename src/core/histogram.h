@@ -12,7 +12,6 @@
 #define GPUREDUCE_HISTOGRAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/element.h"

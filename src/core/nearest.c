@@ -3,9 +3,7 @@
 #include "core/nearest.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /* How far a word is from what was typed: letters that are wrong, missing, superfluous or swapped,
    of either case; 1 where one begins with the other. NEAREST_FAR where it is hardly meant. */

@@ -6,7 +6,6 @@
 #define GPUREDUCE_NUMBER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/element.h"

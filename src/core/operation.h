@@ -14,7 +14,6 @@
 
 #include "core/partial.h"
 #include "core/pass_plan.h"
-#include "core/quantile.h"
 #include "core/scale.h"
 #include "core/writer.h"
 

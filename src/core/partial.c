@@ -3,7 +3,6 @@
 #include "core/partial.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 void partial_clear(struct partial *p)
 {

@@ -8,7 +8,6 @@
 
 #include "core/order.h"
 #include "core/scaled.h"
-#include "core/selection.h"
 
 struct pass_plan {
     const struct pass_request *request;

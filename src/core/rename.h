@@ -11,7 +11,6 @@
 
 #include <regex.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /* The most substitutions of a set. */
 #define RENAME_MAX 16

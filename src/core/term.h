@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/digits.h"
 #include "core/element.h"
 #include "core/exact.h"
 #include "core/order.h"

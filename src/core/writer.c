@@ -2,7 +2,6 @@
 
 #include "core/writer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

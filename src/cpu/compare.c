@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cast.h"
 #include "core/order.h"
 #include "core/term.h"
 #include "cpu/convert.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/cast.h"
 #include "core/difference.h"
 #include "core/order.h"
 

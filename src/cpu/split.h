@@ -5,7 +5,6 @@
 #ifndef GPUREDUCE_CPU_SPLIT_H
 #define GPUREDUCE_CPU_SPLIT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/scale.h"

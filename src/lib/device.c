@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/missing.h"
-#include "core/number.h"
 #include "core/order.h"
 #include "core/pass_plan.h"
 #include "cuda/array.h"

@@ -4,7 +4,6 @@
 #ifndef GPUREDUCE_LIB_DEVICE_H
 #define GPUREDUCE_LIB_DEVICE_H
 
-#include "cuda/array_pieces.h"
 #include "lib/objects.h"
 #include "run/diff_item.h"
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/name.h"
 #include "sys/escape.h"
 
 #define ADVICE_MAX 128

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sys/clock.h"
 #include "sys/plural.h"
 
 /* If one worker at a time was in the source, reading and decoding take this part of the time at

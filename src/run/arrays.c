@@ -2,11 +2,7 @@
 
 #include "run/arrays.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 
 #include "cpu/quantiles.h"
 #include "cpu/slices.h"
-#include "engine/engine.h"
 #include "run/gpu.h"
 #include "source/source.h"
 #include "sys/align.h"
@@ -18,7 +17,6 @@
 #include "sys/cores.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"
-#include "sys/plural.h"
 #include "sys/team.h"
 
 MUTEX_ROLE(axis_run_role);

@@ -2,7 +2,6 @@
 
 #include "run/diff.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

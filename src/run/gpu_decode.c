@@ -13,7 +13,6 @@
 #include <time.h>
 
 #include "engine/engine.h"
-#include "run/worker.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
 #include "sys/mutex.h"

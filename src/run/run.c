@@ -2,8 +2,6 @@
 
 #include "run/run_state.h"
 
-#include <stdlib.h>
-
 #include "run/gpu_decode.h"
 #include "run/run_profile.h"
 #include "run/worker.h"

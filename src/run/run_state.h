@@ -13,7 +13,6 @@
 #include "run/phases.h"
 #include "run/plan.h"
 #include "run/session_options.h"
-#include "source/compressed.h"
 #include "sys/team.h"
 
 struct worker;

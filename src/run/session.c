@@ -13,6 +13,7 @@
 #include "run/run_profile.h"
 #include "run/run_state.h"
 #include "run/worker.h"
+#include "source/compressed.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/operand.h"

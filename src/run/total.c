@@ -2,7 +2,6 @@
 
 #include "run/total.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/number.h"

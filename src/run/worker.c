@@ -2,7 +2,6 @@
 
 #include "run/worker.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "run/arrays.h"

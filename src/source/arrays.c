@@ -9,7 +9,6 @@
 
 #include "core/name.h"
 #include "source/format/containers.h"
-#include "source/reader.h"
 #include "sys/grow.h"
 #include "sys/plural.h"
 

@@ -13,7 +13,6 @@
 #define GPUREDUCE_BANDS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "source/source_impl.h"
 

@@ -8,12 +8,10 @@
 #include <zstd_errors.h>
 
 #include "source/formats.h"
-#include "source/reader.h"
 #include "source/serial.h"
 #include "source/tile_stream.h"
 #include "source/zstd.h"
 #include "sys/align.h"
-#include "sys/clock.h"
 #include "sys/waiters.h"
 #include "zstd/context.h"
 #include "zstd/cutter.h"

@@ -16,7 +16,6 @@
 
 #include "source/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -27,14 +26,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/access.h"
 #include "source/format/container.h"
 #include "source/format/inflate.h"
 #include "source/formats.h"
-#include "source/source_impl.h"
 #include "source/tiles.h"
 #include "sys/align.h"
 #include "sys/bytes.h"

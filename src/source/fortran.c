@@ -8,7 +8,6 @@
 #include "source/fortran.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sys/bytes.h"

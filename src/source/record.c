@@ -2,8 +2,6 @@
 
 #include "source/record.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sys/bytes.h"

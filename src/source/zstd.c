@@ -7,7 +7,6 @@
 
 #include "source/formats.h"
 #include "source/serial.h"
-#include "sys/cores.h"
 #include "zstd/context.h"
 #include "zstd/frames.h"
 #include "zstd/reader.h"

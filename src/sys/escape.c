@@ -2,8 +2,6 @@
 
 #include "sys/escape.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 size_t escape_utf8_length(const unsigned char *p)

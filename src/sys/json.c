@@ -3,7 +3,6 @@
 #include "sys/json.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include "sys/timeline.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

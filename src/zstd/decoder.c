@@ -3,7 +3,6 @@
 #include "zstd/decoder.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "sys/clock.h"
 #include "sys/mapping.h"

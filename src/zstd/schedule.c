@@ -8,7 +8,6 @@
 #include "sys/waiters.h"
 #include "zstd/decoder.h"
 #include "zstd/finder.h"
-#include "zstd/index.h"
 #include "zstd/small.h"
 #include "zstd/team.h"
 

@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "core/array_shape.h"
-#include "core/compression.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/missing.h"

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "core/number.h"
-#include "core/order.h"
 #include "source/format/containers.h"
 #include "sys/plural.h"
 
