@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "source/format/filters.h"
-#include "source/format/shuffle.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/pread.h"
@@ -26,10 +25,6 @@
 /* As many bytes of it are handed out as one chunk of elements that are the same: for fewer, that
    takes longer. */
 #define SAME_BYTES ((size_t)16 << 10)
-
-/* Shuffled elements are put together again when they are lent, so many at a time: the engine then finds
-   them in the first cache. Bytes. */
-#define SHUFFLED_BYTES ((size_t)32 << 10)
 
 /* Memory that grows. */
 struct space {
@@ -45,8 +40,7 @@ struct tile {
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* of what lies in the array */
     uint64_t count, taken;                    /* elements */
     const unsigned char *elements; /* from the first on; NULL where they are the fill value */
-    size_t stride; /* between the bytes of an element, which are shuffled; 0: they are not */
-    struct space space[2]; /* each filter goes from one to the other */
+    struct space space[2];         /* each filter goes from one to the other */
     struct space fill;
     const unsigned char *filled; /* the value that is in there */
     bool reduced;                /* `partial` is that of the elements, of which there are none */
@@ -324,17 +318,6 @@ static bool is_in_memory(const struct tile *t, const unsigned char *bytes)
     return bytes == t->space[0].bytes || bytes == t->space[1].bytes;
 }
 
-/* Whether a filter is left to put_row. */
-static bool is_left(const struct decoding *d, const struct container_filter *f)
-{
-    const struct tile *t = d->tile;
-    const struct container_tiles *tiles = t->array->tiles;
-
-    return f == tiles->filters && f->kind == CONTAINER_SHUFFLE &&
-           f->values[0] == element_size(t->array->type) && d->size == d->out && !tiles->order &&
-           is_full(t) && is_in_memory(t, d->bytes);
-}
-
 /* Undoes the filters of a tile, or finds its partial result. */
 static void decode(void *argument)
 {
@@ -344,16 +327,10 @@ static void decode(void *argument)
 
     if (reduce_tile(d))
         return;
-    for (unsigned i = tiles->filter_count; i-- > 0 && !d->what;) {
-        const struct container_filter *f = &tiles->filters[i];
-
-        if (!(d->mask >> i & 1))
-            continue;
-        if (is_left(d, f) && make_room(other_space(t, d->bytes), SHUFFLED_BYTES))
-            t->stride = (size_t)tiles->elements;
-        else
-            d->what = undo(t, f, &d->bytes, &d->size, filtered_size(tiles, d->mask, i, d->out));
-    }
+    for (unsigned i = tiles->filter_count; i-- > 0 && !d->what;)
+        if (d->mask >> i & 1)
+            d->what = undo(t, &tiles->filters[i], &d->bytes, &d->size,
+                           filtered_size(tiles, d->mask, i, d->out));
     if (!d->what && d->size != d->out)
         d->what = d->size < d->out ? "a chunk is shorter than it should be"
                                    : "a chunk is longer than it should be";
@@ -377,7 +354,6 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
 
     if (!mapped || !mapping_guard(decode, &d)) {
         d = stored;
-        t->stride = 0;
         if (!make_room(&t->space[0], size)) {
             (void)wrong(s, t, tile, error_no_memory);
             return NULL;
@@ -651,7 +627,6 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     t->taken = 0;
     inside = locate(a, number, t->begin, t->sizes);
     t->elements = tiles->bytes;
-    t->stride = 0;
     t->reduced = false;
     if (tiles->bytes)
         return true;
@@ -685,10 +660,6 @@ static void put_row(const struct tile *t, uint64_t from, uint64_t count, unsigne
 {
     const size_t size = element_size(t->array->type);
 
-    if (t->stride > 0) {
-        shuffle_undo_planes(to, t->elements + from, (size_t)count, t->stride, size);
-        return;
-    }
     if (t->elements) {
         memcpy(to, t->elements + from * size, (size_t)count * size);
         return;
@@ -723,10 +694,6 @@ void tile_take(struct tile *t, const struct chunk_request *request, struct chunk
         most = SIZE_MAX / 2 / size;
     if (!request->borrow && request->size / size < most)
         most = request->size / size;
-    if (request->borrow && t->stride > 0) {
-        to = other_space(t, t->elements)->bytes;
-        most = SHUFFLED_BYTES / size;
-    }
     chunk->count = (size_t)(left < most ? left : most);
     chunk->data = to ? to : t->elements ? t->elements + t->taken * size : t->fill.bytes;
     if (to)

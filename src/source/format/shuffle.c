@@ -40,9 +40,9 @@ static ALWAYS_INLINE void interleave(bytes16 *v, int n)
     }
 }
 
-/* shuffle_undo_planes for elements of n bytes. */
+/* shuffle_undo for `count` elements of n bytes. */
 static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *restrict from,
-                               size_t count, size_t stride, int n)
+                               size_t count, int n)
 {
     size_t i = 0;
 
@@ -51,7 +51,7 @@ static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *
 
         UNROLL_INLINED(16)
         for (int j = 0; j < n; j++)
-            memcpy(&v[j], from + (size_t)j * stride + i, LANES);
+            memcpy(&v[j], from + (size_t)j * count + i, LANES);
         interleave(v, n);
         UNROLL_INLINED(16)
         for (int j = 0; j < n; j++) /* one by one: together they would go to memory first */
@@ -59,31 +59,7 @@ static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *
     }
     for (; i < count; i++)
         for (int j = 0; j < n; j++)
-            to[i * (size_t)n + (size_t)j] = from[(size_t)j * stride + i];
-}
-
-void shuffle_undo_planes(unsigned char *restrict to, const unsigned char *restrict from,
-                         size_t count, size_t stride, size_t size)
-{
-    switch (size) {
-    case 1:
-        memcpy(to, from, count);
-        break;
-    case 2:
-        undo(to, from, count, stride, 2);
-        break;
-    case 4:
-        undo(to, from, count, stride, 4);
-        break;
-    case 8:
-        undo(to, from, count, stride, 8);
-        break;
-    default:
-        for (size_t j = 0; j < size; j++)
-            for (size_t i = 0; i < count; i++)
-                to[i * size + j] = from[j * stride + i];
-        break;
-    }
+            to[i * (size_t)n + (size_t)j] = from[(size_t)j * count + i];
 }
 
 void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from, size_t bytes,
@@ -91,8 +67,25 @@ void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from
 {
     const size_t count = bytes / size, whole = count * size;
 
-    if (count > 0) /* without one, `size` may be any number */
-        shuffle_undo_planes(to, from, count, count, size);
+    switch (size) {
+    case 1:
+        memcpy(to, from, count);
+        break;
+    case 2:
+        undo(to, from, count, 2);
+        break;
+    case 4:
+        undo(to, from, count, 4);
+        break;
+    case 8:
+        undo(to, from, count, 8);
+        break;
+    default:
+        for (size_t j = 0; j < size && count > 0; j++) /* without one, `size` may be any number */
+            for (size_t i = 0; i < count; i++)
+                to[i * size + j] = from[j * count + i];
+        break;
+    }
     if (whole < bytes)
         memcpy(to + whole, from + whole, bytes - whole);
 }
@@ -140,7 +133,7 @@ void shuffle_undo_bits(unsigned char *restrict to, const unsigned char *restrict
     for (; size <= SIZE_MOST && at + GROUP <= count; at += GROUP) {
         for (size_t j = 0; j < size; j++)
             undo_bits(planes + j * GROUP, from + j * 8 * stride + at / 8, stride);
-        shuffle_undo_planes(to + at * size, planes, GROUP, GROUP, size);
+        shuffle_undo(to + at * size, planes, GROUP * size, size);
     }
     for (; at < count; at += 8)
         for (size_t j = 0; j < size; j++)

@@ -12,11 +12,6 @@
 void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from, size_t bytes,
                   size_t size);
 
-/* Puts `count` elements of `size` bytes together again, some of those that were shuffled: the first
-   bytes of theirs lie at `from`, and bytes of the next place always `stride` bytes later. */
-void shuffle_undo_planes(unsigned char *restrict to, const unsigned char *restrict from,
-                         size_t count, size_t stride, size_t size);
-
 /* Puts `count` elements of `size` bytes together again whose bits of one place lie one after the
    other: those of the lowest bit of the first byte come first, and that of the first element is the
    lowest in its byte. `count` is a multiple of 8. */
