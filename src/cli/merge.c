@@ -103,9 +103,13 @@ static bool take_lines(struct merge *m, FILE *in, size_t number)
         origin.line++;
         if (length == 0)
             continue;
+        *error = '\0';
         if (length > PARTIAL_TEXT_MAX)
             snprintf(error, sizeof error, "is longer than a partial result can be");
-        if (length > PARTIAL_TEXT_MAX || !partial_text_read(&part, line, length, error)) {
+        else if (partial_text_read(&part, line, length, error) && part.bag)
+            snprintf(error, sizeof error,
+                     "is of a bag, which does not say what elements of an array it has");
+        if (*error) {
             message_error(EXIT_FAILED, "%s: %s", show_place(m, origin, place), error);
             return false;
         }

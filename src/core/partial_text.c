@@ -936,9 +936,7 @@ static bool is_whole(struct reader *r, const char *line, size_t length, bool bag
     const char *tail = line + length - PARTIAL_TEXT_TAIL;
     char checksum[PARTIAL_TEXT_CHECKSUM_DIGITS + 1];
 
-    if (!bag && partial_text_is_bag(line, length))
-        return refuse(error, "is of a bag, which does not say what elements of an array it has");
-    if (!next_is(r, bag ? PARTIAL_TEXT_BAG : PARTIAL_TEXT_MAGIC))
+    if (!bag && !next_is(r, PARTIAL_TEXT_MAGIC))
         return refuse(error, "is not a partial result");
     *version = get_count(r);
     if (r->failed)
@@ -964,17 +962,11 @@ static bool is_whole(struct reader *r, const char *line, size_t length, bool bag
     return true;
 }
 
-bool partial_text_is_bag(const char *line, size_t length)
-{
-    const size_t size = sizeof PARTIAL_TEXT_BAG - 1;
-
-    return length >= size && memcmp(line, PARTIAL_TEXT_BAG, size) == 0;
-}
-
-static bool read_line(struct partial_text *t, const char *line, size_t length, bool bag,
-                      char error[PARTIAL_TEXT_ERROR_MAX])
+bool partial_text_read(struct partial_text *t, const char *line, size_t length,
+                       char error[PARTIAL_TEXT_ERROR_MAX])
 {
     struct reader r = {.at = line, .end = line + length};
+    const bool bag = next_is(&r, PARTIAL_TEXT_BAG);
     char again[PARTIAL_TEXT_MAX];
     uint64_t version;
 
@@ -1011,16 +1003,4 @@ static bool read_line(struct partial_text *t, const char *line, size_t length, b
         memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
         return refuse(error, "is not a partial result as this program writes them");
     return true;
-}
-
-bool partial_text_read(struct partial_text *t, const char *line, size_t length,
-                       char error[PARTIAL_TEXT_ERROR_MAX])
-{
-    return read_line(t, line, length, false, error);
-}
-
-bool partial_text_read_bag(struct partial_text *t, const char *line, size_t length,
-                           char error[PARTIAL_TEXT_ERROR_MAX])
-{
-    return read_line(t, line, length, true, error);
 }

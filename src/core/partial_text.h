@@ -82,17 +82,10 @@ void partial_text_forget(struct partial *p, unsigned holds);
    names and missing values together are too long. */
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
 
-/* Whether a line begins as that of a bag. */
-bool partial_text_is_bag(const char *line, size_t length);
-
-/* Reads a line of `length` bytes, without its newline, that is not a bag's. False where it is none
-   that partial_text_write could have written: then `error` says what is wrong, in words that follow
+/* Reads a line of `length` bytes, without its newline. False where it is none that
+   partial_text_write could have written: then `error` says what is wrong, in words that follow
    the line's name, and *t is undefined. */
 bool partial_text_read(struct partial_text *t, const char *line, size_t length,
                        char error[PARTIAL_TEXT_ERROR_MAX]);
-
-/* Reads a line that is a bag's, in the way of partial_text_read. */
-bool partial_text_read_bag(struct partial_text *t, const char *line, size_t length,
-                           char error[PARTIAL_TEXT_ERROR_MAX]);
 
 #endif

@@ -700,12 +700,9 @@ gpr_status gpr_accumulator_read(gpr_context *context, const char *text, size_t l
     char error[PARTIAL_TEXT_ERROR_MAX];
     struct partial_text t;
     gpr_accumulator *made;
-    bool good;
 
     lib_begin(context);
-    good = partial_text_is_bag(text, length) ? partial_text_read_bag(&t, text, length, error)
-                                             : partial_text_read(&t, text, length, error);
-    if (!good)
+    if (!partial_text_read(&t, text, length, error))
         return lib_fail(context, GPR_ERROR_DATA, "the text %s", error);
     made = make(context, t.type, request);
     if (made && take_text(made, &t) != GPR_OK) {

@@ -502,6 +502,9 @@ run --merge several
 fails 'a line that is cut off' 'several:2: is damaged: it does not end as a partial result'
 run --merge large
 fails_like 'numbers' 'large:1: is .*'
+printf '%s\n' '{"gpureduce":"bag","version":2,"dtype":"f64","missing_values":[],"scale_factor":null,"add_offset":null,"count":7,"missing":2,"nan":1,"first_nan":null,"posinf":1,"neginf":0,"sum":"0x3p+0","min":"-0x1p+1","max":"inf","sumsq":"0x15p+0","l1":"0x7p+0","absmin":"0x1p+0","zeros":0,"subnormals":0,"negatives":1,"digest":null,"crc32":"69af2ba9"}' >bag
+run --merge bag
+fails 'a bag' 'bag:1: is of a bag, which does not say what elements of an array it has'
 run --merge results
 fails 'results' 'results:1: is not a partial result'
 : >nothing
