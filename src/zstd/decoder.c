@@ -3,20 +3,20 @@
 #include "zstd/decoder.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
 void zstd_decoder_init(struct zstd_decoder *d, const struct zstd_input *input)
 {
-    *d = (struct zstd_decoder){.input = input};
-    zstd_span_init(&d->span, input);
+    *d = (struct zstd_decoder){.input = input, .span = {.input = input}};
 }
 
 void zstd_decoder_free(struct zstd_decoder *d)
 {
     ZSTD_freeDCtx(d->context);
-    zstd_span_free(&d->span);
+    free(d->span.view.buffer);
 }
 
 void zstd_decoder_shrink(struct zstd_decoder *d)

@@ -29,16 +29,6 @@ void zstd_input_close(struct zstd_input *input)
         munmap(input->map - input->map_before, input->map_before + (size_t)input->file->size);
 }
 
-void zstd_span_init(struct zstd_span *span, const struct zstd_input *input)
-{
-    *span = (struct zstd_span){.input = input};
-}
-
-void zstd_span_free(struct zstd_span *span)
-{
-    free(span->view.buffer);
-}
-
 /* The page that holds byte `offset` of the input, as an offset from the mapping's beginning. */
 static uint64_t page_of(const struct zstd_input *input, uint64_t offset)
 {
@@ -131,9 +121,4 @@ void zstd_span_pass(struct zstd_span *span, size_t size)
 {
     atomic_fetch_add(&span->next, size);
     atomic_fetch_add_explicit(&span->input->file->input_read, size, memory_order_relaxed);
-}
-
-void zstd_span_skip(struct zstd_span *span, uint64_t size)
-{
-    atomic_fetch_add(&span->next, size);
 }

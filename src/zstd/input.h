@@ -43,10 +43,6 @@ struct zstd_span {
         released; /* offset up to which it was released, from the mapping's beginning */
 };
 
-/* A span without bytes. To be called once. */
-void zstd_span_init(struct zstd_span *span, const struct zstd_input *input);
-void zstd_span_free(struct zstd_span *span);
-
 /* Makes it the bytes from `begin` to `end`. */
 void zstd_span_begin(struct zstd_span *span, uint64_t begin, uint64_t end);
 
@@ -62,9 +58,6 @@ const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t
 
 /* Steps over bytes; they have been decoded, and count as read. */
 void zstd_span_pass(struct zstd_span *span, size_t size);
-
-/* Steps over bytes that were counted when they were found: skippable frames. */
-void zstd_span_skip(struct zstd_span *span, uint64_t size);
 
 /* Releases all whole pages before the next byte. */
 void zstd_span_release(struct zstd_span *span);

@@ -19,11 +19,6 @@
 #define CODE_BITS 63
 #define CODE_BYTE 8
 
-void zstd_literals_begin(struct zstd_literals_decoder *d)
-{
-    d->tree_number = 0;
-}
-
 /* A stream being read. The next code is in the highest bits of `bits` that are left; its lowest bit
    that is set tells how many have been taken off above. */
 struct stream {

@@ -22,9 +22,6 @@ struct zstd_literals_decoder {
     uint16_t table[ZSTD_HUFFMAN_TABLE_MAX];
 };
 
-/* Forgets the table: the next block is of another frame. */
-void zstd_literals_begin(struct zstd_literals_decoder *d);
-
 /* Decodes the literals of block `b`, which was parsed as these parts and uses these tables: exactly
    l->size bytes, to `out`. False where the block is not sound; `out` may have been written to. */
 bool zstd_literals_decode(struct zstd_literals_decoder *d, const unsigned char *b,

@@ -8,12 +8,6 @@
 
 #include "zstd/target.h"
 
-void zstd_sequences_begin(struct zstd_sequences_decoder *d)
-{
-    for (unsigned part = 0; part < ZSTD_PARTS; part++)
-        d->numbers[part] = 0;
-}
-
 static unsigned bits_of(zstd_sequence_state state)
 {
     return state & 0xff;

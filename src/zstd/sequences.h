@@ -48,9 +48,6 @@ struct zstd_sequences {
     struct zstd_history history; /* after the block: symbols, and offsets of its own */
 };
 
-/* Forgets the tables: the next block is of another frame. */
-void zstd_sequences_begin(struct zstd_sequences_decoder *d);
-
 /* A block whose sequences are to be decoded. */
 struct zstd_sequences_job {
     struct zstd_sequences_decoder *decoder; /* no other job's */

@@ -141,7 +141,7 @@ static bool next_frame(struct zstd_small *z)
         return zstd_decoder_fault(d, &fault);
     skippable = zstd_skippable_size(b, got);
     if (skippable > 0) {
-        zstd_span_skip(&d->span, skippable);
+        atomic_fetch_add(&d->span.next, skippable); /* counted when they were found */
         return true;
     }
     if (!zstd_header(&d->span.view, offset, &z->walk, &fault))

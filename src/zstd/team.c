@@ -554,10 +554,10 @@ static void decode_locked(struct zstd_team *t, unsigned worker)
         if (f->parts.sequences > 0)
             g.flights[g.count++] = f;
     }
-    if (g.scratch->frame != t->frame) {
-        zstd_literals_begin(&g.scratch->literals);
+    if (g.scratch->frame != t->frame) { /* tables are of another frame */
+        g.scratch->literals.tree_number = 0;
         for (unsigned i = 0; i < ZSTD_SEQUENCES_JOBS; i++)
-            zstd_sequences_begin(&g.scratch->sequences[i]);
+            memset(g.scratch->sequences[i].numbers, 0, sizeof g.scratch->sequences[i].numbers);
         g.scratch->frame = t->frame;
     }
     if (g.count > 0) {

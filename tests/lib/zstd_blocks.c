@@ -227,9 +227,9 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     zstd_ring_init(&f.ring, ring_memory(ring + ZSTD_EXECUTE_BEHIND), ring);
     zstd_ring_begin(&f.ring, 0);
     zstd_tables_begin(&f.tables);
-    zstd_literals_begin(&f.literals_decoder);
+    f.literals_decoder.tree_number = 0;
     for (unsigned i = 0; i < ZSTD_SEQUENCES_JOBS; i++)
-        zstd_sequences_begin(&f.decoders[i]);
+        memset(f.decoders[i].numbers, 0, sizeof f.decoders[i].numbers);
     zstd_history_begin(&f.history);
     f.number = 0;
     taken = decode(&f, b, size, how, out, capacity, held);
