@@ -92,7 +92,7 @@ static void fail(struct arrays *a, size_t k, struct error error)
 static void round_result(struct arrays *a, size_t k, const struct partial *partial,
                          struct pass_keys *keys, struct result *result)
 {
-    const struct scale scale = arrays_scale(a, k);
+    const struct scale scale = container_scale(a->info->picks[k].array);
 
     reduction_round(result, partial, a->info->picks[k].array->type, NULL, &scale,
                     a->options->nan == NAN_SKIP, a->options->ddof);
@@ -126,7 +126,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->big_endian = array->big_endian;
     one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);
-    one->scale = arrays_scale(a, k);
+    one->scale = container_scale(array);
     container_shape(array, &one->shape);
     one->shape.known =
         !array->unreadable || (array->type_name[0] && array->elements != SOURCE_UNKNOWN);
@@ -302,14 +302,6 @@ size_t arrays_total(const struct arrays *a)
     return a->info->pick_total;
 }
 
-enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap)
-{
-    const struct container_array *array = a->info->picks[k].array;
-
-    *swap = array->big_endian != element_host_is_big();
-    return array->type;
-}
-
 const struct missing *arrays_missing(const struct arrays *a, size_t k, struct missing *m)
 {
     const struct container_array *array = a->info->picks[k].array;
@@ -318,11 +310,6 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
         return NULL;
     (void)container_find_missing(array, array->type, &a->options->missing, m);
     return m->count > 0 ? m : NULL;
-}
-
-struct scale arrays_scale(const struct arrays *a, size_t k)
-{
-    return container_scale(a->info->picks[k].array);
 }
 
 const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
@@ -334,11 +321,6 @@ const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
         return NULL;
     *columns = (struct engine_columns){array->dimensions, array->sizes};
     return columns;
-}
-
-size_t arrays_element_size(const struct arrays *a, size_t k)
-{
-    return element_size(a->info->picks[k].array->type);
 }
 
 /* Merges a part of an array into what there is. Whether that is all of it now. */

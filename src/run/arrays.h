@@ -37,10 +37,6 @@ size_t arrays_count(const struct arrays *a);
 /* The number of arrays in all parts of the input together. */
 size_t arrays_total(const struct arrays *a);
 
-/* The element type of array number k. *swap: whether elements are not in this machine's byte
-   order. */
-enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
-
 /* The missing values of array number k: those that its container names, and those that the user
    names and its type has. They are put into *m, if there are any; NULL: there are none. */
 const struct missing *arrays_missing(const struct arrays *a, size_t k, struct missing *m);
@@ -48,15 +44,9 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
 /* The number of missing elements of all arrays together. */
 uint64_t arrays_missing_count(const struct arrays *a);
 
-/* The scale of array number k; not given if it has none. */
-struct scale arrays_scale(const struct arrays *a, size_t k);
-
 /* Sets *columns to the shape of array number k if it is in Fortran order; NULL: it is in C order. */
 const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
                                             struct engine_columns *columns);
-
-/* The bytes of an element of array number k. */
-size_t arrays_element_size(const struct arrays *a, size_t k);
 
 /* Hands in a worker's partial result of array number k, and the keys of its elements, of which the
    quantiles are found; NULL: these are not wanted. Any worker. */

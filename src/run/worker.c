@@ -151,7 +151,7 @@ static struct engine_worker *open_engine_worker(struct worker *w, char reason[EN
 /* The units that are counted in a chunk: elements; for several arrays, bytes. */
 static uint64_t amount(const struct run *run, const struct chunk *chunk)
 {
-    return run->arrays ? chunk->count * arrays_element_size(run->arrays, chunk->array)
+    return run->arrays ? chunk->count * element_size(run->info->picks[chunk->array].array->type)
                        : chunk->count;
 }
 
@@ -229,15 +229,17 @@ static bool end_array(struct worker *w, const struct engine *engine, struct engi
 static bool change_array(struct worker *w, const struct engine *engine, struct engine_worker *ew,
                          const struct chunk *chunk)
 {
+    const struct container_array *array = w->run->info->picks[chunk->array].array;
     struct scale scale;
 
     if (w->array != WORKER_NO_ARRAY && !end_array(w, engine, ew))
         return false;
     w->array = chunk->array;
-    w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
+    w->kept_setup.type = array->type;
+    w->kept_setup.swap = array->big_endian != element_host_is_big();
     w->kept_setup.missing = arrays_missing(w->run->arrays, chunk->array, &w->missing);
     w->kept_setup.columns = arrays_columns(w->run->arrays, chunk->array, &w->columns);
-    scale = arrays_scale(w->run->arrays, chunk->array);
+    scale = container_scale(array);
     w->kept_setup.wants = w->setup.wants;
     w->kept_setup.split =
         scale_find_split(&scale, w->kept_setup.type, &w->kept_setup.wants, &w->split);
