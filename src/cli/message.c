@@ -78,8 +78,7 @@ static void write_whole(const char *text, size_t length)
 }
 
 /* Begins `usual` with what erases the last line, if something stands there. Returns its length. */
-static size_t begin_locked(void) REQUIRES(lock);
-
+REQUIRES(lock)
 static size_t begin_locked(void)
 {
     if (!transient_shown || in_background())
@@ -90,8 +89,7 @@ static size_t begin_locked(void)
 
 /* Adds text to `usual`, of which `length` bytes are used, and cuts what does not fit. Returns how
    many are used then. */
-static size_t add_locked(size_t length, const char *text) REQUIRES(lock);
-
+REQUIRES(lock)
 static size_t add_locked(size_t length, const char *text)
 {
     const size_t more = strnlen(text, sizeof usual - 1 - length);

@@ -155,13 +155,6 @@ struct axis_worker {
  * been written for its next one: fresh memory costs more than the results.
  */
 
-static void write_locked(struct axis_run *run) REQUIRES(axis_order_role);
-static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
-static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
-    REQUIRES(axis_order_role);
-static struct axis_piece remove_locked(struct axis_order *o) REQUIRES(axis_order_role);
-static void spare_locked(struct axis_order *o, struct buffer bytes) REQUIRES(axis_order_role);
-
 UNCHECKED static void order_open(struct axis_order *o)
 {
     *o = (struct axis_order){.next = 0};
@@ -189,6 +182,7 @@ UNCHECKED static uint64_t order_close(struct axis_run *run)
 }
 
 /* Makes room for one more piece that waits. False without memory. */
+REQUIRES(axis_order_role)
 static bool make_room_locked(struct axis_order *o)
 {
     const size_t room = o->waiting_room ? 2 * o->waiting_room : 64;
@@ -210,6 +204,7 @@ static bool make_room_locked(struct axis_order *o)
 }
 
 /* Adds a piece to those that wait. There is room. */
+REQUIRES(axis_order_role)
 static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
 {
     size_t i = o->waiting_count++;
@@ -223,6 +218,7 @@ static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
 }
 
 /* Takes the first piece of those that wait; there is one. */
+REQUIRES(axis_order_role)
 static struct axis_piece remove_locked(struct axis_order *o)
 {
     const struct axis_piece first = o->waiting[0], last = o->waiting[--o->waiting_count];
@@ -242,6 +238,7 @@ static struct axis_piece remove_locked(struct axis_order *o)
 }
 
 /* Keeps the memory of a piece. */
+REQUIRES(axis_order_role)
 static void spare_locked(struct axis_order *o, struct buffer bytes)
 {
     bytes.size = 0;
@@ -262,6 +259,7 @@ static void refuse(struct axis_run *run, const struct axis_piece *piece)
 }
 
 /* Writes what is next. Drops the mutex while it does. */
+REQUIRES(axis_order_role)
 static void write_locked(struct axis_run *run)
 {
     const struct axis_sink *sink = run->sink;
@@ -2024,8 +2022,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, ERROR_REQUEST, "%s", reason);
         return false;
     }
-    outcome->elements = layout->elements;
-    outcome->type = run->info->type;
     outcome->bytes = layout->elements * element_size(plan->given);
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;

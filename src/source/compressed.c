@@ -108,15 +108,6 @@ struct compressed_state {
     size_t tiles_cut GUARDED_BY(waiters_role); /* tiles of the stream in them */
 };
 
-static void cut_locked(struct source *s, struct compressed_ring *r) REQUIRES(waiters_role);
-static void cut_stream_locked(struct source *s, struct compressed_ring *r) REQUIRES(waiters_role);
-static bool note_content_locked(struct source *s, const struct compressed_part *part,
-                                uint64_t content) REQUIRES(waiters_role);
-static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
-    REQUIRES(waiters_role);
-static enum compressed_read read_pipe_locked(struct source *s) REQUIRES(waiters_role);
-static void note_piece_locked(struct compressed_ring *r, uint64_t offset) REQUIRES(waiters_role);
-
 /*
  * The pipe.
  */
@@ -262,6 +253,7 @@ static uint64_t input_size(const struct source *s)
 }
 
 /* Gives a ring a part of the stream of tiles as its next one, or finds that all have been given. */
+REQUIRES(waiters_role)
 static void cut_stream_locked(struct source *s, struct compressed_ring *r)
 {
     struct compressed_state *p = s->state;
@@ -291,6 +283,7 @@ static void cut_stream_locked(struct source *s, struct compressed_ring *r)
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
    cutting. */
+REQUIRES(waiters_role)
 static void cut_locked(struct source *s, struct compressed_ring *r)
 {
     struct compressed_state *p = s->state;
@@ -335,6 +328,7 @@ static void cut_locked(struct source *s, struct compressed_ring *r)
 
 /* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
    once more. */
+REQUIRES(waiters_role)
 static bool note_content_locked(struct source *s, const struct compressed_part *part,
                                 uint64_t content)
 {
@@ -461,6 +455,7 @@ UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
  */
 
 /* A piece is there that begins at this offset. */
+REQUIRES(waiters_role)
 static void note_piece_locked(struct compressed_ring *r, uint64_t offset)
 {
     const uint64_t pieces = r->size / r->piece;
@@ -508,6 +503,7 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
 #define CUT_AHEAD 16
 
 /* Claims a piece of a file, and reads it, or cuts the next part. Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
 static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
 {
     struct compressed_state *p = s->state;
@@ -552,6 +548,7 @@ static void fetch(struct compressed_ring *r, uint64_t offset, uint64_t room)
 }
 
 /* Reads what the pipe has, up to a piece. Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
 static enum compressed_read read_pipe_locked(struct source *s)
 {
     struct compressed_state *p = s->state;

@@ -23,8 +23,7 @@ UNCHECKED void waiters_unlock(struct waiters *w)
     mutex_unlock(&w->mutex);
 }
 
-static void sleep_locked(struct waiters *w, struct waiter *waiter) REQUIRES(waiters_role);
-
+REQUIRES(waiters_role)
 UNCHECKED static void sleep_locked(struct waiters *w, struct waiter *waiter)
 {
     mutex_wait(&w->mutex, &waiter->condition);
