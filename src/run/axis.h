@@ -24,8 +24,7 @@
 /* The outcome of a reduction along an axis, beside its results. */
 struct axis_outcome {
     struct axis_layout layout;
-    enum element_type type;
-    uint64_t elements, bytes; /* of the array */
+    uint64_t bytes; /* of the array */
     double seconds;
 };
 

@@ -95,12 +95,6 @@ struct diff_worker {
     struct diff_ranges unseen;
 };
 
-/* A job of all workers. */
-struct diff_task {
-    struct diff *diff;
-    void (*work)(struct diff_worker *w);
-};
-
 /* An error of a file, or of a pair of arrays. */
 struct diff_error {
     char *name; /* as messages show it, of malloc */
@@ -156,8 +150,8 @@ struct diff {
     struct mutex mutex;
     struct team own_team; /* of the workers, if the options have none */
     struct team *team;
-    struct diff_task task; /* the worker's current task */
-    _Atomic bool decided;  /* with verdict_only: something differs */
+    void (*work)(struct diff_worker *w); /* the task of all workers */
+    _Atomic bool decided;                /* with verdict_only: something differs */
 
     uint64_t begun_at, ended_at;
 };
@@ -2098,12 +2092,12 @@ void diff_close(struct diff *d)
  * Running.
  */
 
-/* A worker's part of a job. */
-static void run_task(void *argument, unsigned number)
+/* A worker's part of a task. */
+static void run_task(void *diff, unsigned number)
 {
-    const struct diff_task *task = argument;
+    const struct diff *d = diff;
 
-    task->work(&task->diff->workers[number]);
+    d->work(&d->workers[number]);
 }
 
 /* Bytes of the input that have been read. */
@@ -2148,9 +2142,9 @@ static void cancel(const struct diff *d)
 static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
 {
     const struct progress_observer *progress = d->request->options->progress;
-    const struct team_job job = {.work = run_task, .context = &d->task};
+    const struct team_job job = {.work = run_task, .context = d};
 
-    d->task = (struct diff_task){d, work};
+    d->work = work;
     if ((count == 1 && bytes_in_all(d) <= 2 * BYTES_OF_WORKER) ||
         team_start(d->team, 0, count, &job) == 0) {
         work(&d->workers[0]);
@@ -2439,7 +2433,6 @@ struct diff_summary diff_summary(const struct diff *d)
     for (size_t i = 0; i < d->item_count; i++) {
         const struct diff_item *item = &d->items[i];
 
-        s.pairs += item->sides[DIFF_A].source && item->sides[DIFF_B].source;
         s.failed = s.failed || item->kind == DIFF_FAILED;
         s.different += item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
         if (item->compared) {

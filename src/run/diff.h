@@ -41,7 +41,6 @@ const struct diff_item *diff_get(const struct diff *d, size_t k);
    how long that took. */
 struct diff_summary {
     bool differs, failed; /* failed: of an item it cannot be told */
-    size_t pairs;         /* of arrays that both sides have */
     size_t different;     /* items that are not DIFF_SAME */
     uint64_t elements, bytes;
     double seconds;

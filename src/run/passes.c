@@ -23,7 +23,7 @@
 
 void passes_open(struct passes *r, const struct pass_request *request)
 {
-    *r = (struct passes){.asked = request, .request = *request};
+    *r = (struct passes){.request = *request};
 }
 
 bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,

@@ -16,16 +16,15 @@
 #include "run/run_state.h"
 
 struct passes {
-    const struct pass_request *asked; /* the session's request */
-    struct pass_request request;      /* the request without quantiles that cannot be computed */
-    struct pass_plan *plan;           /* NULL if nothing is requested, or before the first pass */
-    struct tally_set *sets;           /* tallies of the current pass, one set for each worker */
-    unsigned workers;                 /* sets */
-    unsigned count;                   /* complete passes */
-    enum element_type type;           /* type in the first pass */
-    uint64_t data_offset;             /* source_info.data_offset in the first pass */
-    struct partial first;             /* partial result of the first pass */
-    bool more;                        /* another pass is needed */
+    struct pass_request request; /* the request without quantiles that cannot be computed */
+    struct pass_plan *plan;      /* NULL if nothing is requested, or before the first pass */
+    struct tally_set *sets;      /* tallies of the current pass, one set for each worker */
+    unsigned workers;            /* sets */
+    unsigned count;              /* complete passes */
+    enum element_type type;      /* type in the first pass */
+    uint64_t data_offset;        /* source_info.data_offset in the first pass */
+    struct partial first;        /* partial result of the first pass */
+    bool more;                   /* another pass is needed */
 
     /* Passes over several inputs. */
     unsigned inputs;            /* their number; 0 if there is one input */
