@@ -27,11 +27,6 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 #define PAGE_USUAL (4 * KIB)
 #define HUGE_PAGE_USUAL (2 * MIB)
 
-/* Hardly any system's huge pages have fewer pages (s390's have 256 of 4 KiB); where they do, memory
-   of fewer has usual ones. To ask the kernel how large they are takes a hundredth of a run over a
-   file of 1 MiB. */
-#define HUGE_PAGE_LEAST ((size_t)256)
-
 static size_t page, huge_page;
 
 static bool power_of_two(size_t x)
@@ -86,9 +81,7 @@ size_t mapping_huge_page(void)
 
 void *mapping_alloc(size_t size)
 {
-    const size_t small = HUGE_PAGE_LEAST * mapping_page();
-    const size_t huge = size < small ? SIZE_MAX : mapping_huge_page();
-    const size_t unit = size < huge ? mapping_page() : huge;
+    const size_t huge = mapping_huge_page(), unit = size < huge ? mapping_page() : huge;
     void *memory;
 
     if (size > SIZE_MAX - unit)
