@@ -21,6 +21,7 @@
 
 /* The kinds of options, with their targets. */
 enum argument_kind {
+    ARGUMENT_PARSED,    /* decided by `parse`, of which no kind need be named */
     ARGUMENT_SET,       /* no argument: bool, becomes true */
     ARGUMENT_CLEAR,     /* no argument: bool, becomes false */
     ARGUMENT_SIZE,      /* bytes, with suffixes: uint64_t */
@@ -29,7 +30,6 @@ enum argument_kind {
     ARGUMENT_CHOICE,    /* no argument: an enum, becomes `least` */
     ARGUMENT_MODE,      /* no argument, nor a target: it asks for its mode */
     ARGUMENT_TEXT,      /* any string: const char *, into argv */
-    ARGUMENT_PARSED,    /* decided by `parse` */
     ARGUMENT_HELP,      /* no target; these three print something and end the command line */
     ARGUMENT_VERSION,   /* no target; prints the version */
     ARGUMENT_COMPLETION /* no target; prints the tables, for completions/make.py */

@@ -90,7 +90,6 @@ static const struct argument table[] = {
      .letter = 'p',
      .value = "X",
      .optional = true,
-     .kind = ARGUMENT_PARSED,
      .parse = parse,
      .target = MEMBER(parsed),
      .help = "an argument that may be left out"},

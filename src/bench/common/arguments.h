@@ -30,21 +30,19 @@ const char *arguments_float_word(size_t i);
 const char *arguments_distribution_word(size_t i);
 
 /* Rows, up to `help`; `offset` is where in the command's struct the value goes. */
-#define ARGUMENTS_DTYPE(offset)                                               \
-    .name = "dtype", .letter = 't', .value = "TYPE", .kind = ARGUMENT_PARSED, \
-    .parse = arguments_parse_dtype, .target = offset, .what = "dtype",        \
-    .word = arguments_dtype_word, .completion = COMPLETE_WORD
-#define ARGUMENTS_FLOAT(offset)                                               \
-    .name = "dtype", .letter = 't', .value = "TYPE", .kind = ARGUMENT_PARSED, \
-    .parse = arguments_parse_float, .target = offset, .what = "dtype",        \
-    .word = arguments_float_word, .completion = COMPLETE_WORD
-#define ARGUMENTS_DISTRIBUTION(offset)                                               \
-    .name = "dist", .letter = 'd', .value = "NAME", .kind = ARGUMENT_PARSED,         \
-    .parse = arguments_parse_distribution, .target = offset, .what = "distribution", \
-    .word = arguments_distribution_word, .completion = COMPLETE_WORD
-#define ARGUMENTS_JSON(offset)                                                  \
-    .name = "json", .value = "FILE", .optional = true, .kind = ARGUMENT_PARSED, \
-    .parse = arguments_parse_json, .target = offset, .completion = COMPLETE_FILE
+#define ARGUMENTS_DTYPE(offset)                                                      \
+    .name = "dtype", .letter = 't', .value = "TYPE", .parse = arguments_parse_dtype, \
+    .target = offset, .what = "dtype", .word = arguments_dtype_word, .completion = COMPLETE_WORD
+#define ARGUMENTS_FLOAT(offset)                                                      \
+    .name = "dtype", .letter = 't', .value = "TYPE", .parse = arguments_parse_float, \
+    .target = offset, .what = "dtype", .word = arguments_float_word, .completion = COMPLETE_WORD
+#define ARGUMENTS_DISTRIBUTION(offset)                                                     \
+    .name = "dist", .letter = 'd', .value = "NAME", .parse = arguments_parse_distribution, \
+    .target = offset, .what = "distribution", .word = arguments_distribution_word,         \
+    .completion = COMPLETE_WORD
+#define ARGUMENTS_JSON(offset)                                                        \
+    .name = "json", .value = "FILE", .optional = true, .parse = arguments_parse_json, \
+    .target = offset, .completion = COMPLETE_FILE
 #define ARGUMENTS_PLOT(offset)                                                \
     .name = "plot", .value = "FILE", .kind = ARGUMENT_TEXT, .target = offset, \
     .completion = COMPLETE_FILE
