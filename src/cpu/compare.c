@@ -43,7 +43,6 @@ struct cpu_compare {
     /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
        are elements of another type. Those that no type holds go to `products`. */
     unsigned wants; /* what `equal`, `a` and `b` find */
-    bool begun;     /* the reducers below have been made ready for these arrays */
     struct cpu_reducer equal, a, b, product;
     struct exact_wide products;
 
@@ -624,14 +623,11 @@ static bool begin_sums(struct cpu_compare *c)
 {
     const enum element_type type = c->setup.terms.type;
 
-    if (c->begun)
-        return true;
-    c->begun = cpu_reducer_restart(&c->equal, c->kernels, type) &&
-               cpu_reducer_restart(&c->a, c->kernels, type) &&
-               cpu_reducer_restart(&c->b, c->kernels, c->setup.terms.other) &&
-               cpu_reducer_restart(&c->product, c->kernels, product_type(type));
     exact_wide_clear(&c->products);
-    return c->begun;
+    return cpu_reducer_restart(&c->equal, c->kernels, type) &&
+           cpu_reducer_restart(&c->a, c->kernels, type) &&
+           cpu_reducer_restart(&c->b, c->kernels, c->setup.terms.other) &&
+           cpu_reducer_restart(&c->product, c->kernels, product_type(type));
 }
 
 /* Makes both elements of each pair zero of which one is a NaN: the other is no part of the sums. */
@@ -982,7 +978,6 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
                     difference_has_ulps(&setup->terms) &&
                     (!setup->terms.cast || c->setup.missing_a->count == 0);
     find_same_widened(c);
-    c->begun = false;
     c->bounds.any = false;
     difference_clear(&c->difference);
     wants = PARTIAL_SQUARES | (difference_is_scaled(&setup->terms) ? PARTIAL_SUM : 0);
@@ -1095,8 +1090,6 @@ static void take_counts(struct difference *d, const struct partial *p)
 void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference)
 {
     *difference = c->difference;
-    if (!c->begun)
-        return;
     take_counts(difference, &c->equal.partial);
     take_counts(difference, &c->a.partial);
     take_counts(difference, &c->b.partial);
