@@ -328,14 +328,25 @@ static bool is_text(const char *name, const char *text, size_t length)
     return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
+/* Whether a text is one of some names, which have | between them. */
+static bool is_one_of(const char *names, const char *text, size_t length)
+{
+    while (strcspn(names, "|") != length || memcmp(names, text, length) != 0) {
+        names += strcspn(names, "|");
+        if (!*names++)
+            return false;
+    }
+    return true;
+}
+
 static bool push_global(struct machine *m, const char *module, size_t module_length,
                         const char *name, size_t length)
 {
     char text[160], shown[ESCAPE_QUOTE_MAX];
 
     for (size_t i = 0; i < m->global_count; i++) {
-        if (is_text(m->globals[i].module, module, module_length) &&
-            is_text(m->globals[i].name, name, length)) {
+        if (is_one_of(m->globals[i].module, module, module_length) &&
+            is_one_of(m->globals[i].name, name, length)) {
             struct pickle_value *v = push_new(m, PICKLE_GLOBAL);
 
             if (v)

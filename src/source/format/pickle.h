@@ -63,7 +63,7 @@ struct pickle_item {
     uint32_t next; /* the next item */
 };
 
-/* A global that may be named. */
+/* Globals that may be named, any of the names in any of the modules: names have | between them. */
 struct pickle_global {
     const char *module, *name;
 };
