@@ -698,7 +698,6 @@ static const struct filter filters[] = {
                            .undo = undo_codec,
                            .codec = CODEC_ZLIB},
     [CONTAINER_GZIP] = {.name = "gzip",
-                        .number = FILTER_NO_NUMBER,
                         .compresses = always,
                         .refusal = refuse_deflate,
                         .undo = undo_codec,
@@ -734,19 +733,14 @@ static const struct filter filters[] = {
                         .refusal = refuse_nbit,
                         .undo = undo_nbit},
     [CONTAINER_FIELDS] = {.name = "fields",
-                          .number = FILTER_NO_NUMBER,
                           .compresses = always,
                           .refusal = refuse_fields,
                           .undo = undo_fields},
     [CONTAINER_FIELD] = {.name = "field",
-                         .number = FILTER_NO_NUMBER,
                          .compresses = always,
                          .refusal = refuse_field,
                          .undo = undo_field},
-    [CONTAINER_REPEAT] = {.name = "repeat",
-                          .number = FILTER_NO_NUMBER,
-                          .compresses = always,
-                          .undo = undo_repeat},
+    [CONTAINER_REPEAT] = {.name = "repeat", .compresses = always, .undo = undo_repeat},
     [CONTAINER_SZIP] = {.name = "szip",
                         .number = 4,
                         .allocates = true,
@@ -757,16 +751,9 @@ static const struct filter filters[] = {
                          .number = 32001,
                          .compresses = always,
                          .undo = undo_blosc},
-    [CONTAINER_CRC32C] = {.name = "crc32c",
-                          .number = FILTER_NO_NUMBER,
-                          .checksum = filter_crc32c,
-                          .undo = undo_checksum},
-    [CONTAINER_DELTA] = {.name = "delta",
-                         .number = FILTER_NO_NUMBER,
-                         .refusal = refuse_delta,
-                         .undo = undo_delta},
+    [CONTAINER_CRC32C] = {.name = "crc32c", .checksum = filter_crc32c, .undo = undo_checksum},
+    [CONTAINER_DELTA] = {.name = "delta", .refusal = refuse_delta, .undo = undo_delta},
     [CONTAINER_GGML] = {.name = "ggml",
-                        .number = FILTER_NO_NUMBER,
                         .compresses = always,
                         .refusal = refuse_ggml,
                         .undo = undo_ggml,
@@ -803,7 +790,7 @@ bool filter_find(int number, enum container_filter_kind *kind)
 {
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         *kind = (enum container_filter_kind)i;
-        if (filters[i].number == number)
+        if (filters[i].number == number && number > 0)
             return true;
     }
     return false;

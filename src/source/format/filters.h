@@ -8,12 +8,10 @@
 #include "source/format/codec.h"
 #include "source/format/container.h"
 
-#define FILTER_NO_NUMBER (-1)
-
 /* Sizes are bytes. */
 struct filter {
     const char *name;
-    int number; /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
+    int number; /* in HDF5; 0 for those that it lacks */
     /* NULL but for a filter that puts a checksum of 4 bytes after the content, and changes nothing. */
     uint32_t (*checksum)(const unsigned char *bytes, size_t size);
 
