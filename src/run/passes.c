@@ -55,12 +55,6 @@ void passes_drop(struct passes *r)
     r->sets = NULL;
 }
 
-void passes_pause(struct passes *r)
-{
-    if (r->inputs_taken == 0)
-        passes_drop(r);
-}
-
 void passes_close(struct passes *r)
 {
     passes_drop(r);

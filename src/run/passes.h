@@ -67,9 +67,6 @@ bool passes_take(struct passes *r, const struct run *run, struct partial *partia
 /* Drops the tallies of the current pass. */
 void passes_drop(struct passes *r);
 
-/* Drops the tallies after an input, unless the current pass continues with another one. */
-void passes_pause(struct passes *r);
-
 /* Adds quantiles and the histogram to *reduction. The histogram is valid until passes_close. */
 void passes_finish(const struct passes *r, struct reduction *reduction);
 

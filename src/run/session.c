@@ -792,7 +792,8 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     if (verdict == SOURCE_COMPLETE && run.keys && !find_quantiles(&run, reduction))
         verdict = SOURCE_BROKEN;
     close_keys(&run);
-    passes_pause(&session->passes);
+    if (session->passes.inputs_taken == 0) /* else the pass goes on with another input */
+        passes_drop(&session->passes);
     in->started_at = phases_started_at(&run.phases);
     in->file = run.info->file;
     dismiss_workers(session);
