@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cli/message.h"
-#include "cli/output.h"
 
 /* Why standard output failed first; 0 while it has not. */
 static int failure;
@@ -56,14 +55,9 @@ bool stdio_flush(void)
     return failure == 0;
 }
 
-/* Text from so many bytes on does not go through the buffer. */
-#define DIRECT_MIN ((size_t)64 << 10)
-
 void stdio_write(const char *text, size_t length)
 {
-    if (length < DIRECT_MIN)
-        fwrite(text, 1, length, stdout);
-    else if (stdio_flush() && !output_write(STDOUT_FILENO, text, length))
+    if (fwrite(text, 1, length, stdout) != length && failure == 0)
         failure = errno;
 }
 
