@@ -93,9 +93,10 @@ class GpureduceWarning(UserWarning):
     """A warning of the library, such as one of elements that look like those of another type."""
 
 
+_CANCELLED = 9
 _ERRORS: Dict[int, Any] = {
     1: OutOfMemoryError, 2: ArgumentError, 3: ReadError, 4: DataError, 5: ChangedError,
-    6: UnsupportedError, 7: NaNError, 8: DeviceError, 9: CancelledError, 10: InternalError,
+    6: UnsupportedError, 7: NaNError, 8: DeviceError, _CANCELLED: CancelledError, 10: InternalError,
 }
 
 _TRY = re.compile(r"; try(?: (bool|bf16|f8e4m3|f8e5m2|[iuf][0-9]+))?(?: in GPR_ORDER_(BIG|LITTLE))?$")
@@ -492,12 +493,17 @@ class Context:
         elif thread.daemon and (called or function in (compare, reduce_each)):
             _calling.add(self)  # before it looks: _end finds this call, or it does not begin
             try:
-                status = 0 if _ending else function(*arguments)
+                status = _CANCELLED if _ending else function(*arguments)
             finally:
                 self.progress = None
                 _calling.discard(self)
-            if _ending:
-                threading.Event().wait()
+            # _end may cancel the call that takes its place, too.
+            while _ending and status == _CANCELLED and self.pending is None:
+                if function in (compare, reduce_each):
+                    raise SystemExit  # of the thread, which says nothing and gives its locks back
+                context_set_progress(self.handle, None, None)
+                self.called = False
+                status = function(*arguments)
         else:
             status = function(*arguments)
             self.progress = None
@@ -550,7 +556,8 @@ _END_SECONDS = 5
 
 def _end() -> None:
     """Ends these calls before Python ends. After that a thread that calls a function of Python would be ended there, and
-    with it the memory that the library's threads work on."""
+    with it the memory that the library's threads work on. Functions that Python calls at its end may wait for what such
+    threads do, or for locks that they have."""
     global _ending
     _ending = True
     last = time.monotonic() + _END_SECONDS

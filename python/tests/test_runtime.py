@@ -268,6 +268,26 @@ def test_daemon_threads_with_functions(tmp_path):
         assert found.stdout == "True\n" and not found.stderr
 
 
+def test_functions_that_wait_for_daemon_threads(tmp_path):
+    """A function that Python calls at its end may wait for a daemon thread's work, or for a file that it reads."""
+    np.savez(tmp_path / "x.npz", x=np.ones(1 << 22), y=np.zeros(1 << 22))
+    code = ("import atexit, queue, sys, threading, time; tasks, files = queue.Queue(), []\n"
+            "@atexit.register\n"
+            "def last(): tasks.join(); files[0].close(); print('closed', flush=True)\n"
+            "import gpureduce as gr, numpy as np; x = np.ones(1 << 22)\n"
+            "def work():\n"
+            "    while tasks.get():\n"
+            "        print(gr.reduce(x, 'sum,std,median', progress=lambda *_: None).sum, flush=True); tasks.task_done()\n"
+            "def look():\n"
+            "    while True: files[0].summary()\n"
+            "for i in range(3): tasks.put(1)\n"
+            "files.append(gr.open(sys.argv[1]))\n"
+            "for target in work, look: threading.Thread(target=target, daemon=True).start()\n"
+            "time.sleep(0.02)")
+    found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.npz"], capture_output=True, text=True, timeout=60)
+    assert found.stdout == 3 * "4194304.0\n" + "closed\n" and not found.stderr
+
+
 def test_threads_of_the_end():
     """A function that Python calls at its end can have threads that call functions, too."""
     code = ("import atexit, threading\n"
