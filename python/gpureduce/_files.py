@@ -540,15 +540,21 @@ def _described(x: Any) -> Any:
     return x if isinstance(x, (str, bytes, os.PathLike)) else describe(x)
 
 
-def _of_total(element: int, handles: Sequence[c_void_p]) -> int:
-    """The number of an element of all inputs, with that in its array in C order, given that in the order of its file."""
+def _of_total(element: int, handles: Sequence[c_void_p], count: Callable[[c_void_p], int]) -> int:
+    """The number of an element of all inputs, with that in its array in C order, given that in the order of its file.
+    `count`: finds the number of elements of an input that does not state it; UNKNOWN of a pipe, after which indices
+    remain those in the order of the files."""
+    arrays = [(handle, i) for handle in handles for i in range(lib.input_arrays(handle))
+              if lib.array_why_unreadable(handle, i) is None]
+    while arrays and lib.array_fact(*arrays[-1], lib.FACT_FORTRAN_ORDER) != 1:
+        arrays.pop()
     before = 0
-    for handle in handles:
-        for i in range(lib.input_arrays(handle)):
-            count = lib.array_count(handle, i) if lib.array_why_unreadable(handle, i) is None else 0
-            if element < before + count:
-                return before + _in_c_order(handle, i, element - before)
-            before += count
+    for handle, i in arrays:
+        here = lib.array_count(handle, i)
+        here = here if here < lib.UNKNOWN else count(handle)
+        if element < before + here:
+            return before + _in_c_order(handle, i, element - before)
+        before += here
     return element
 
 
@@ -561,7 +567,8 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
         xs: paths of files, all arrays of which count, and arrays in memory, also of GPUs, in any
             mixture.
         ops, ddof, nan, missing, progress: as of `gpureduce.reduce`. Quantiles need arrays of one type,
-            files that are no containers, and no array on a GPU. Indices count over all.
+            files that are no containers, and no array on a GPU. Indices count over all, after a pipe in the order of
+            the files.
         dtype, skip, stored, format: as of `gpureduce.open`, for all files.
 
     Raises:
@@ -587,8 +594,19 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
             context.run(lib.reduce_total, inputs, len(handles), context.request(key), byref(result),
                         progress=progress)
             found = {name: value_of(context, result, name.encode(), kind) for name in names}
+
+            def count(handle: c_void_p) -> int:
+                lib.result_free(result)
+                result.value = None
+                try:
+                    context.run(lib.reduce_file, handle, 0, context.request(make_key([b"count"])), byref(result),
+                                progress=progress)
+                except lib.ArgumentError:  # a pipe can be reduced once
+                    return lib.UNKNOWN
+                return int(value_of(context, result, b"count", kind))
+
             for name in INDICES.intersection(names):
-                found[name] = _of_total(found[name], handles)
+                found[name] = _of_total(found[name], handles, count)
             return Results(found)
         finally:
             lib.result_free(result)

@@ -444,6 +444,15 @@ def test_indices_in_fortran_order(tmp_path):
     np.save(tmp_path / "y.npy", np.asfortranarray(-y))
     assert gr.total([*xs, tmp_path / "y.npy"], "argmin").argmin == 7 + 363 + 240 + (-y).argmin()
     assert gr.total(xs[:1], "argmin", missing=5).argmin == -1
+    with gzip.open(tmp_path / "raw.gz", "wb") as file:  # does not state its size
+        file.write(x.tobytes())
+    xs = [tmp_path / "raw.gz", tmp_path / "y.npy", tmp_path / "raw.gz", tmp_path / "x.npy"]
+    assert dict(gr.total(xs, "argmax,argmin,count", dtype="int64")) == {
+        "argmax": x.argmax(), "argmin": 120 + (-y).argmin(), "count": 480}
+    y[1, 2, 1, 3] = 999
+    np.save(tmp_path / "y.npy", np.asfortranarray(y))
+    assert gr.total(xs[::-1] + [tmp_path / "y.npy"], "argmax", dtype="int64").argmax == 240 + y.argmax()
+    assert gr.total([tmp_path / "raw.gz", *xs], "argmax", dtype="int64").argmax == 240 + y.argmax()
 
 
 def test_axes_of_packed_numbers(tmp_path):
