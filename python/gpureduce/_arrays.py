@@ -236,6 +236,13 @@ def pointer_of(x: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p.from_address(id(x) + _field) if _field else ctypes.c_void_p(address_of(x))
 
 
+def _is_masked(kind: type) -> bool:
+    """Whether a type of arrays of NumPy's has masks of numpy.ma or astropy. Those of others may say what counts."""
+    import numpy as np
+
+    return kind is not np.ndarray and (hasattr(kind, "unmasked") or issubclass(kind, np.ma.MaskedArray))
+
+
 def of_numpy(x: Any) -> Array:
     """An array of NumPy's, with the mask of a masked one."""
     import numpy as np
@@ -243,7 +250,7 @@ def of_numpy(x: Any) -> Array:
     name, order = cached_type(x.dtype)
     array = Array(address_of(x), name, order, x.shape,
                   None if x.flags.c_contiguous else x.strides, x, x.dtype)
-    mask = getattr(x, "mask", None)  # of numpy.ma, where it may be no array, or astropy's Masked
+    mask = x.mask if _is_masked(type(x)) else None  # of numpy.ma it may be no array
     return array.with_mask(np.broadcast_to(mask, x.shape)) if isinstance(mask, np.ndarray) else array
 
 
@@ -657,7 +664,7 @@ def of_list(x: Any) -> Array:
     import numpy as np
 
     types = _types(x)
-    if any(issubclass(kind, np.ndarray) and hasattr(kind, "mask") for kind in types):
+    if any(_is_masked(kind) for kind in types):
         raise TypeError("a list of masked elements is not supported; use numpy.ma.array or numpy.ma.stack")
     if any(not issubclass(kind, (int, float, list, tuple, np.generic, np.ndarray)) for kind in types) and _has_masks(x):
         raise TypeError("a list of arrays with missing elements is not supported; concatenate them first")

@@ -369,6 +369,15 @@ def test_masks_of_astropy():
         gr.sum([Masked(x[0], gone[0]), x[1]])
 
 
+def test_masks_of_other_kinds():
+    """A mask of a subclass of NumPy's array may be anything, such as what counts."""
+    class Cut(np.ndarray):
+        mask = np.array([True, True, False])
+
+    x = np.array([1.0, 2.0, 4.0]).view(Cut)
+    assert gr.sum(x) == 7 and gr.sum([x, x]) == 14
+
+
 def variable(netCDF4, x, number=itertools.count()):
     file = netCDF4.Dataset(f"{next(number)}.nc", "w", diskless=True)
     file.createDimension("x", len(x))
