@@ -24,7 +24,7 @@ static const char *find_operand(const struct options *options, const char *path)
             (operand_pair(file, other) && output_is_input(path, other)))
             return "";
         /* A directory that still is one is a store; others have become their files. */
-        if (options->expanded && output_is_below(path, file))
+        if (options->expanded && output_is_part(path, file))
             return "in ";
     }
     for (const struct source_index *i = options->expanded ? options->set.index : NULL; i;

@@ -76,12 +76,17 @@ bool output_is_input(const char *path, const char *input)
     return to.st_dev == from.st_dev && to.st_ino == from.st_ino;
 }
 
-bool output_is_below(const char *path, const char *folder)
+bool output_is_part(const char *path, const char *folder)
 {
     char *const real = realpath(path, NULL), *slash;
+    const char *const end = real ? strrchr(real, '.') : NULL;
     struct stat to, from;
     bool is = false;
 
+    if (end && (strcmp(end, ".npy") == 0 || strcmp(end, ".svg") == 0 || strcmp(end, ".png") == 0)) {
+        free(real);
+        return false;
+    }
     if (stat(folder, &from) == 0)
         while (real && !is && (slash = strrchr(real, '/'))) {
             *slash = '\0';

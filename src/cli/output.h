@@ -25,8 +25,9 @@ bool output_possible(const char *path);
    `input` of "-" is standard input. Prints nothing. */
 bool output_is_input(const char *path, const char *input);
 
-/* Whether there is a file of this name in a directory, or in one below it. Prints nothing. */
-bool output_is_below(const char *path, const char *folder);
+/* Whether there is a file of this name in a store, which is a directory, or in one below it. No part of a
+   store has the name of a result, which may have been written there before. Prints nothing. */
+bool output_is_part(const char *path, const char *folder);
 
 /* Writes all of it to the descriptor. False on failure, which it leaves to the caller to print:
    errno says what it was. */

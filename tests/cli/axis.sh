@@ -301,6 +301,10 @@ is 'the other one of a pair of files' 1 '' 'gpureduce: pair.img: is the input, w
 cp -R data/containers/small2.zarr store && ln -s store/mixed.f32 inside
 run -q --axis=0 -o sum --array=scalar --output=inside/.zarray store
 is 'a file of a store' 1 '' 'gpureduce: inside/.zarray: is in the input, which --output would overwrite'
+for turn in first second; do
+    run -q --axis=0 -o sum --array=mixed.f32 --output=store/sum.npy store
+    is "a result in a store, the $turn time" 0 ''
+done
 ok 'which is left as it was, too' cmp store/mixed.f32/.zarray data/containers/small2.zarr/mixed.f32/.zarray
 
 # A file is replaced when the new one is complete; what a link leads to, and not the link.
