@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@ static int failure;
 static char output_buffer[256 * 1024];
 
 /* Opens standard output anew if it is a pipe or a terminal that does not wait for room, as another
-   process may have left it: the C library drops what it cannot write at once. */
+   process may have left it: the C library drops what it cannot write at once. Other devices may be
+   another one when they are opened anew, as the master of a terminal is. */
 static void make_waiting(void)
 {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -29,7 +31,7 @@ static void make_waiting(void)
     int fd;
 
     if (flags < 0 || !(flags & O_NONBLOCK) || fstat(STDOUT_FILENO, &status) != 0 ||
-        !(S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)))
+        !(S_ISFIFO(status.st_mode) || (isatty(STDOUT_FILENO) && !ptsname(STDOUT_FILENO))))
         return;
     /* Without O_NONBLOCK this would wait for a reader. */
     fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY);

@@ -277,6 +277,20 @@ fi
 #
 # Terminals.
 #
+if find_python pty; then
+    # The master of a terminal is no terminal that can be opened anew.
+    "$python" - "$program" >found <<'END'
+import os, pty, select, subprocess, sys, tty
+master, terminal = pty.openpty()
+tty.setraw(terminal)
+os.set_blocking(master, False)
+status = subprocess.call([sys.argv[1], "-q", "-o", "sum", "three.f32"], stdout=master)
+print(status, select.select([terminal], [], [], 1)[0] and os.read(terminal, 100))
+END
+    ok 'output into the master of a terminal, which does not wait' test "$(cat found)" = "0 b'6\\n'"
+else
+    skip 'output into the master of a terminal, which does not wait' 'Python is missing'
+fi
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     for words in '' - 'three.f32 -' '-q -o sum -'; do
         script -qec "gpureduce $words; echo status \$?" /dev/null </dev/null >terminal 2>&1
