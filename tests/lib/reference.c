@@ -112,18 +112,43 @@ void reference_take(struct partial *p, enum element_type type, const void *data,
     }
 }
 
+/* Sets x to two numbers whose sum is an element: a float, or the halves of an integer. */
+static void split_number(enum element_type type, const void *data, size_t i, double x[2])
+{
+    const void *const element = (const char *)data + i * element_size(type);
+    struct integer integer;
+
+    x[0] = type < ELEMENT_FLOATS ? data_value(type, data, i) : element_load(type, element);
+    x[1] = 0;
+    if (!element_is_integer(type))
+        return;
+    integer = element_load_integer(type, element);
+    x[0] = (integer.negative ? -0x1p32 : 0x1p32) * (double)(integer.low >> 32);
+    x[1] = (integer.negative ? -1 : 1) * (double)(integer.low & UINT32_MAX);
+}
+
+static bool add_product(double *terms, int count, double x, double y)
+{
+    double rest;
+    const double product = exact_two_product(x, y, &rest);
+
+    return slice_terms_add(terms, count, product) && slice_terms_add(terms, count, rest);
+}
+
 bool reference_sums(enum element_type type, const void *data, size_t n, double sum[2],
                     double *squares, int terms)
 {
     bool good = true;
 
     for (size_t i = 0; i < n && good; i++) {
-        const double x = data_value(type, data, i);
-        double rest;
-        const double square = exact_two_product(x, x, &rest);
+        double x[2];
 
-        good = fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) && slice_terms_add(sum, 2, x) &&
-               slice_terms_add(squares, terms, square) && slice_terms_add(squares, terms, rest);
+        split_number(type, data, i, x);
+        good = fabs(x[0]) < 0x1p300 && (x[0] == 0 || fabs(x[0]) > 0x1p-300) &&
+               slice_terms_add(sum, 2, x[0]) && slice_terms_add(sum, 2, x[1]) &&
+               add_product(squares, terms, x[0], x[0]) &&
+               add_product(squares, terms, 2 * x[0], x[1]) &&
+               add_product(squares, terms, x[1], x[1]);
     }
     return good;
 }

@@ -34,7 +34,7 @@ void reference_moments(struct reference *e, enum element_type type, const void *
 void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,
                     uint64_t index);
 
-/* Adds n floats and their squares up exactly, in 2 numbers and in `terms`, which begin as 0. False if they
+/* Adds n numbers and their squares up exactly, in 2 numbers and in `terms`, which begin as 0. False if they
    need more, or may have squares that are out of range. */
 bool reference_sums(enum element_type type, const void *data, size_t n, double sum[2],
                     double *squares, int terms);

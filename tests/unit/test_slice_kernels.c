@@ -24,6 +24,7 @@
 #include "core/moments.h"
 #include "core/order.h"
 #include "core/quantile.h"
+#include "cuda/array_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/slice_launch.h"
 #include "engine/engine.h"
@@ -809,17 +810,17 @@ static void check_float8(enum element_type type)
     tap_family_end(&family, "%s, results", element_name(type));
 }
 
-/* Compares what a launch of f64 has found of a slice in its parts: the sum of its squares is off by no more
-   than the bound. */
-static void compare_rounded(struct tap_family *family, const struct cuda_slice_launch *l,
-                            size_t slice, const double *elements, size_t count, const double *words,
-                            const char *what)
+/* Compares what a launch has found of a slice in its parts: the sum of its squares is off by no more than the
+   bound, if it has any. */
+static void compare_parts(struct tap_family *family, const struct cuda_slice_launch *l,
+                          size_t slice, const unsigned char *elements, const char *what)
 {
+    const double *const words = (const double *)(const void *)come_back;
     const size_t slices = l->columns ? l->length : l->rows, all = slices * l->parts;
     double sum[2] = {0, 0}, squares[SLICE_SQUARES_MAX] = {0}, bound = 0;
     struct slice_terms sums = {{0}, false}, rest = {{0}, false};
 
-    if (!reference_sums(ELEMENT_F64, elements, count, sum, squares, SLICE_SQUARES_MAX))
+    if (!reference_sums(l->type, elements, (size_t)l->wish.count, sum, squares, SLICE_SQUARES_MAX))
         return;
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         rest.left = !slice_terms_add(rest.term, SLICE_TERMS, squares[k]) || rest.left;
@@ -833,7 +834,7 @@ static void compare_rounded(struct tap_family *family, const struct cuda_slice_l
 
             t->left = !slice_terms_add(t->term, SLICE_TERMS, -words[array * all + i]) || t->left;
         }
-        bound += words[(2 + SLICE_SQUARES_MAX) * all + i];
+        bound += l->bound ? words[(2 + SLICE_SQUARES_MAX) * all + i] : 0;
     }
     sums.left = !slice_terms_add(sums.term, SLICE_TERMS, sum[0]) ||
                 !slice_terms_add(sums.term, SLICE_TERMS, sum[1]) || sums.left;
@@ -847,38 +848,100 @@ static void compare_rounded(struct tap_family *family, const struct cuda_slice_l
              "%s: squares are off by %g, not at most %g", what, slice_terms_bound(&rest, 0), bound);
 }
 
-/* Sums of squares of f64 that are rounded: of parts they are within their bounds, and results are right,
-   nearly all of those of easy data known. */
-static void check_rounded(unsigned runs)
+/* Fills data with numbers of any type. Integers are any, or have few bits, or are all alike, or at the ends
+   of what there is. Whether variances of them are easy to know. */
+static bool fill_any(enum element_type type, enum data_kind kind, size_t n)
 {
-    static const enum cuda_slice_op ops[] = {CUDA_SLICE_VAR, CUDA_SLICE_STD, CUDA_SLICE_SUMSQ,
-                                             CUDA_SLICE_L2, CUDA_SLICE_RMS};
+    const size_t size = element_size(type), some = below(size), pattern = below(4);
+    static const unsigned char ends[][2] = {{0, 0}, {255, 255}, {0, 128}, {255, 127}};
+
+    if (element_is_float(type) && size > 1) {
+        data_fill(kind, type, data, n, rng_next(&rng));
+        return kind == DATA_UNIFORM || kind == DATA_NORMAL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *const x = data + i * size;
+        const unsigned char *const end = ends[below(4)], sign = below(2) ? 255 : 0;
+
+        for (size_t k = 0; k < size; k++)
+            x[k] = (unsigned char)below(size > 1 || pattern == 0 ? 256 : 0x78);
+        if (pattern == 1)
+            memset(x + size - some, sign, some);
+        else if (pattern == 2 && element_is_integer(type)) {
+            memset(x, end[0], size);
+            x[size - 1] = end[1];
+        } else if (pattern == 3)
+            memcpy(x, data, size);
+    }
+    return pattern < 2 || size < 8;
+}
+
+/* The result of a slice of a launch: as kernels put it, or of what they found of its parts. */
+static uint64_t result_of(const struct cuda_slice_launch *l, size_t slice)
+{
+    const size_t slices = l->columns ? l->length : l->rows, all = slices * l->parts;
+    const struct cuda_merge merge = {.parts = l->parts, .width = l->columns ? slices : 0};
+    double *const words = (double *)(void *)come_back;
+    struct cuda_slice_parts parts = {.high = words, .low = words + all};
+    struct cuda_slice_state state;
+    uint64_t bits;
+
+    if (l->results)
+        return exact_bits(words[slice]);
+    for (size_t k = 0; k < SLICE_SQUARES_MAX; k++)
+        parts.squares[k] = words + (2 + k) * all;
+    parts.bound = l->bound ? words + (2 + SLICE_SQUARES_MAX) * all : NULL;
+    cuda_slice_clear(&state);
+    for (size_t part = 0; part < l->parts; part++)
+        cuda_parts_take(&parts, cuda_merge_at(&merge, slice, part), &state);
+    (void)cuda_slice_result(&l->wish, &state, &bits);
+    return bits;
+}
+
+/* Squares of every type but bool, without records: results are right, and nearly all of easy data known. */
+static void check_squares(unsigned runs)
+{
     struct tap_family family = {0};
     size_t easy = 0, unknown = 0;
 
     for (unsigned run = 0; run < runs; run++) {
-        const enum data_kind kind = (enum data_kind)(run % DATA_KINDS);
-        const struct moments_terms terms = {
-            .ddof = 1, .type = ELEMENT_F64, .types = partial_types_of(ELEMENT_F64)};
-        struct cuda_slice_launch l = {.type = ELEMENT_F64,
-                                      .columns = below(2),
-                                      .part = CUDA_SLICE_PART,
-                                      .wants = PARTIAL_SUM | PARTIAL_SQUARES,
-                                      .data = memory,
-                                      .rounded = true,
-                                      .wish = {.letter = 'f', .ddof = 1}};
-        const double *const words = (const double *)(const void *)come_back;
-        double *place = (double *)(void *)found, *elements;
-        size_t slices, count, all;
+        const enum element_type type =
+            run % 3 ? (enum element_type)(run / 3 % ELEMENT_TYPES) : ELEMENT_F64;
+        const size_t size = element_size(type);
+        unsigned char *elements;
+        struct cuda_slice_launch l = {
+            .type = type,
+            .swap = below(4) == 0,
+            .columns = below(2),
+            .part = CUDA_SLICE_PART,
+            .wants = PARTIAL_SUM | PARTIAL_SQUARES,
+            .data = memory,
+            .rounded = size == 8,
+            .wish = {.op = (enum cuda_slice_op)(CUDA_SLICE_VAR + below(5)),
+                     .letter = 'f',
+                     .skip_nan = below(2),
+                     .ddof = below(3)}};
+        const struct moments_terms terms = {.skip_nan = l.wish.skip_nan,
+                                            .ddof = l.wish.ddof,
+                                            .type = type,
+                                            .types = partial_types_of(type)};
+        double *place = (double *)(void *)found;
+        size_t slices, all, n;
+        bool is_easy_data;
         char what[128];
 
+        if (type == ELEMENT_BOOL)
+            continue;
         draw_shape(&l);
+        n = l.rows * l.length;
         slices = l.columns ? l.length : l.rows;
-        count = l.columns ? l.rows : l.length;
         all = slices * l.parts;
-        l.wish.count = count;
-        l.wish.op = ops[below(sizeof ops / sizeof *ops)];
-        if (l.parts == 1 && below(2)) {
+        l.wish.count = l.columns ? l.rows : l.length;
+        l.wish.numbers = (double)l.wish.count;
+        l.wish.inverse = 1 / l.wish.numbers;
+        if (l.wish.op <= CUDA_SLICE_STD && l.wish.count > l.wish.ddof)
+            l.wish.divisor = l.wish.numbers * (l.wish.numbers - (double)l.wish.ddof);
+        if (l.parts == 1 && below(4)) {
             l.results = (uint64_t *)(void *)found;
             l.unknown = (struct cuda_list){.found = l.results + slices, .room = slices};
         } else {
@@ -886,53 +949,56 @@ static void check_rounded(unsigned runs)
             l.low = place += all;
             for (int k = 0; k < SLICE_SQUARES_MAX; k++)
                 l.more.squares[k] = place += all;
-            l.bound = place + all;
+            l.bound = size == 8 ? place + all : NULL;
         }
-        snprintf(what, sizeof what, "%s, %s of %zu x %zu", data_kind_name(kind),
-                 l.columns ? "columns" : "rows", l.rows, l.length);
-        data_fill(kind, ELEMENT_F64, data, l.rows * l.length, rng_next(&rng));
+        is_easy_data = fill_any(type, (enum data_kind)below(DATA_KINDS), n) && l.wish.count > 2;
+        if (l.swap)
+            element_swap(swapped, data, n, size);
         memset(come_back, 0, (all + 1) * 8 * sizeof(double));
         if (!tap_case(&family,
-                      copy_in(memory, data, l.rows * l.length * sizeof(double)) &&
+                      copy_in(memory, l.swap ? swapped : data, n * size) &&
                           copy_in(found, come_back, (all + 1) * 8 * sizeof(double)) &&
                           run_kernel(&l) &&
                           copy_out(come_back, found, (all + 1) * 8 * sizeof(double)),
                       "running"))
             return;
-        elements = allocate(count * sizeof *elements);
+        snprintf(what, sizeof what, "%s, %s of %zu x %zu in %zu parts", element_name(type),
+                 l.columns ? "columns" : "rows", l.rows, l.length, l.parts);
+        elements = allocate((size_t)l.wish.count * size);
         if (l.results)
             check_list(&family, &l, slices);
         for (size_t slice = 0; slice < slices; slice += 1 + slices / 100) {
+            const uint64_t bits = result_of(&l, slice);
             struct partial p;
             struct result r;
 
-            for (size_t at = 0; at < count; at++)
-                memcpy(&elements[at], element_of(&l, slice, at), sizeof *elements);
-            if (!l.results) {
-                compare_rounded(&family, &l, slice, elements, count, words, what);
-                continue;
-            }
             partial_clear(&p);
-            reference_take(&p, ELEMENT_F64, elements, count, 0);
-            p.count = count;
-            partial_finish(&p, false, &r);
+            for (size_t at = 0; at < l.wish.count; at++) {
+                memcpy(elements + at * size, element_of(&l, slice, at), size);
+                partial_take_element(&p, type, elements + at * size, at);
+                moments_take_element(&p, type, elements + at * size);
+            }
+            partial_finish(&p, l.wish.skip_nan, &r);
             moments_finish(&p, &terms, &r);
             const double wanted[] = {r.var, r.std, r.sumsq, r.l2, r.rms};
-            const uint64_t bits = exact_bits(words[slice]);
 
-            easy += kind == DATA_UNIFORM || kind == DATA_NORMAL;
-            unknown += (kind == DATA_UNIFORM || kind == DATA_NORMAL) && count > 2 &&
-                       bits == CUDA_SLICE_UNKNOWN;
+            if (!l.results)
+                compare_parts(&family, &l, slice, elements, what);
+            if (is_easy_data && p.nan + p.positive_infinity + p.negative_infinity == 0) {
+                easy++;
+                unknown += bits == CUDA_SLICE_UNKNOWN;
+            }
             tap_case(&family,
                      bits == CUDA_SLICE_UNKNOWN ||
                          bits == exact_bits(wanted[l.wish.op - CUDA_SLICE_VAR]),
-                     "%s: operation %d: %a, not %a", what, (int)l.wish.op, words[slice],
+                     "%s: operation %d: %a, not %a", what, (int)l.wish.op, exact_from_bits(bits),
                      wanted[l.wish.op - CUDA_SLICE_VAR]);
         }
         free(elements);
     }
-    tap_case(&family, unknown <= easy / 100, "%zu of %zu results are not known", unknown, easy);
-    tap_family_end(&family, "f64, squares that are rounded");
+    tap_case(&family, easy > 0 && unknown <= easy / 100, "%zu of %zu results are not known",
+             unknown, easy);
+    tap_family_end(&family, "squares without records");
 }
 
 /*
@@ -1112,28 +1178,30 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_job *l, 
     }
 }
 
-/* An operation of slices that are found again; `exact`: by superaccumulators, too. */
-static enum cuda_slice_op draw_sum(bool exact)
+/* An operation of slices that are found again; `exact`: by superaccumulators, too; or of integers. */
+static enum cuda_slice_op draw_sum(bool exact, bool integers)
 {
     static const enum cuda_slice_op ops[] = {
         CUDA_SLICE_SUM, CUDA_SLICE_MEAN, CUDA_SLICE_MIN, CUDA_SLICE_MAX,   CUDA_SLICE_L1,
         CUDA_SLICE_VAR, CUDA_SLICE_STD,  CUDA_SLICE_L2,  CUDA_SLICE_SUMSQ, CUDA_SLICE_RMS};
 
-    return ops[below(exact ? 5 : sizeof ops / sizeof *ops)];
+    return integers ? ops[5 + below(5)] : ops[below(exact ? 5 : sizeof ops / sizeof *ops)];
 }
 
 static void check_again(unsigned runs)
 {
     static const enum element_type types[] = {ELEMENT_F32,  ELEMENT_F64,    ELEMENT_F16,
-                                              ELEMENT_BF16, ELEMENT_F8E4M3, ELEMENT_F8E5M2};
+                                              ELEMENT_BF16, ELEMENT_F8E4M3, ELEMENT_F8E5M2,
+                                              ELEMENT_I64,  ELEMENT_U64};
     struct tap_family family = {0};
 
     for (unsigned run = 0; run < runs; run++) {
-        const enum element_type type = types[run % 6];
-        const enum data_kind kind = (enum data_kind)(run / 6 % DATA_KINDS);
+        const enum element_type type = types[run % 8];
+        const enum data_kind kind = (enum data_kind)(run / 8 % DATA_KINDS);
+        const bool integers = element_is_integer(type);
         const size_t slices = 1 + below(9), length = 1 + below(below(2) ? 40 : 700);
         const size_t all = slices * length;
-        const bool exact = below(2);
+        const bool exact = !integers && below(2);
         const size_t count = 1 + below(slices);
         struct cuda_slice_job l = {.type = type,
                                    .swap = below(4) == 0,
@@ -1144,28 +1212,30 @@ static void check_again(unsigned runs)
                                    .blocks = 1 + (unsigned)below(3),
                                    .segment = 1 + below(300),
                                    .sum_count = below(2) ? slices : count - 1,
-                                   .wish = {.op = draw_sum(exact),
+                                   .wish = {.op = draw_sum(exact, integers),
                                             .letter = 'f',
                                             .skip_nan = below(2),
                                             .count = length,
                                             .ddof = below(3)}};
 
-        if (element_size(type) == 1)
-            for (size_t i = 0; i < all; i++)
-                data[i] = (unsigned char)below(below(2) ? 256 : 0x78);
-        else
-            data_fill(kind, type, data, all, rng_next(&rng));
-        for (size_t i = below(3) ? 0 : below(2 * slices) + 1; i > 0 && element_size(type) > 1; i--)
+        (void)fill_any(type, kind, all);
+        for (size_t i = below(3) ? 0 : below(2 * slices) + 1;
+             i > 0 && element_size(type) > 1 && !integers; i--)
             data_put_special(type, data, below(all), (enum data_special)below(DATA_SPECIALS));
         if (below(3) == 0) {
             missing.count = 0;
-            (void)missing_add(&missing, type, below(2) ? "nan" : "0");
+            (void)missing_add(&missing, type, below(2) && !integers ? "nan" : "0");
             cuda_missing_set(&l.missing, type, &missing);
         }
         if (l.swap)
             element_swap(swapped, data, all, element_size(type));
-        check_again_of(&family, &l, exact, element_size(type) == 1 ? DATA_UNIFORM : kind, count,
-                       below(2));
+        /* The roots of few integers of 64 bits may lie in the middle between two numbers. */
+        check_again_of(&family, &l, exact,
+                       element_size(type) == 1    ? DATA_UNIFORM
+                       : integers && length > 100 ? DATA_UNIFORM
+                       : integers                 ? DATA_CANCEL
+                                                  : kind,
+                       count, below(2));
     }
     tap_family_end(&family, "slices that are found again");
 }
@@ -1569,7 +1639,7 @@ int main(int argc, char *argv[])
     check_float8(ELEMENT_F8E4M3);
     check_float8(ELEMENT_F8E5M2);
     check_square_range();
-    check_rounded(5 * runs);
+    check_squares(15 * runs);
     check_results(20 * runs);
     check_again(5 * runs);
     check_jobs(5 * runs);
