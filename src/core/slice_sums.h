@@ -244,8 +244,8 @@ EXACT_SHARED bool slice_spread_whole(double above, double divisor, bool root, do
     return *result + (rest + bound) == *result && *result + (rest - bound) == *result;
 }
 
-/* Finds what the variance of numbers is the quotient of: n squares - sum^2, if that and the products are exact.
-   False if not. */
+/* Finds the dividend of the variance of fewer than 2^26 numbers of up to 32 bits, integers or binary32: n squares
+   - sum^2, if that and the products are exact. False if not. */
 EXACT_SHARED bool slice_spread_above(double sum, double squares, double count, double *above)
 {
     double n_low, s_low;
@@ -253,8 +253,7 @@ EXACT_SHARED bool slice_spread_above(double sum, double squares, double count, d
     const double s_square = slice_product(sum, sum, &s_low);
 
     *above = n_square - s_square; /* s_square is not above n_square */
-    return n_low == 0 && s_low == 0 && (n_square - *above) - s_square == 0 && n_square < 0x1p800 &&
-           (sum == 0 || s_square > 0x1p-850) && (*above > 0x1p-700 || squares == 0);
+    return n_low == 0 && s_low == 0 && (n_square - *above) - s_square == 0;
 }
 
 /* The most that slice_spread_soon is off by. The numerator is n_square - s_square, which is above 0, so that
