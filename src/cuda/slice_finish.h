@@ -61,8 +61,8 @@ struct cuda_slice_wish {
     uint64_t none;  /* bits */
     uint64_t count; /* elements of a slice */
     uint64_t ddof;  /* is subtracted from the count that a variance is divided by */
-    /* The count, its inverse, and of VAR and STD the product of the two; 0 of many elements, and the
-       last where it is. */
+    /* The count and its inverse, and of VAR and STD the count times the count without ddof, which is above 0.
+       0 where there is no such number, and where there are 2^26 elements or more. */
     double numbers, inverse, divisor;
     struct element_format format; /* of the elements, for CUDA_SLICE_RANGE of floats */
     struct quantile quantile;     /* for CUDA_SLICE_QUANTILE */

@@ -7,8 +7,8 @@
  *
  * Squares of f64 have twice as many bits. They are added up in two numbers, beside a bound of what the
  * second has lost by rounding, which is enough to round nearly all results. So are those of integers of 64
- * bits, whose sums are integers. Both are integers where elements are of up to 16 bits, and bytes are multiplied
- * and added up four at a time.
+ * bits, beside a sum that is an integer. The squares of integers of up to 16 bits are added up as an integer, too;
+ * bytes are multiplied and added up four at a time.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SQUARES_CUH
 #define GPUREDUCE_CUDA_SLICE_SQUARES_CUH
@@ -329,12 +329,6 @@ template <typename Type, int MOST, typename Plain>
 struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Type>> {
     typedef Plain plain;
     static const bool FITS = MOST != 0;
-};
-
-template <typename Type>
-struct slice_type<squared<Type, 0, slice_plain_bytes>> : slice_summed_type<slice_type<Type>> {
-    typedef slice_plain_bytes plain;
-    static const bool FITS = false;
 };
 
 template <typename Type>
@@ -713,8 +707,9 @@ __device__ static __forceinline__ bool slice_find_above(const slice_small_moment
                                                         const struct cuda_slice_wish *wish,
                                                         double *above)
 {
-    const uint64_t all = wish->count * m.squares.all - (uint64_t)(m.sum.all * m.sum.all);
+    const uint64_t sum = (uint64_t)m.sum.all, all = wish->count * m.squares.all - sum * sum;
 
+    /* The count is below 2^26, so that nothing was carried beyond 64 bits if the squares are below 2^37. */
     *above = (double)all;
     return m.squares.all >> 37 == 0 && all >> 53 == 0;
 }

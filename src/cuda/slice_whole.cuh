@@ -1,7 +1,7 @@
 /*
  * Slices of floats and of integers of 64 bits that other kernels do not know the results of: those with NaNs,
- * infinities and sums that take more than two numbers. Lanes of a warp take a slice, wherever its elements lie; or, for sums that
- * take more than some numbers, a block.
+ * infinities and sums that take more than two numbers. Lanes of a warp take a slice, wherever its elements lie;
+ * or, for sums that take more than some numbers, a block.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_WHOLE_CUH
 #define GPUREDUCE_CUDA_SLICE_WHOLE_CUH
@@ -184,7 +184,7 @@ struct slice_whole_state : cuda_slice_whole {
                    sum.left;
     }
 
-    /* Adds the product of two numbers of 33 bits to the squares. */
+    /* Adds the product of two halves of integers, or of twice one, to the squares. */
     __device__ __forceinline__ void take_product(double x, double y)
     {
         double error;
