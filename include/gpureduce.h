@@ -451,8 +451,10 @@ GPR_API void gpr_result_free(gpr_result *result);
    what was not asked for, and for a digest; GPR_ERROR_UNSUPPORTED for subnormals of scaled numbers. */
 GPR_API gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value);
 
-/* The value of a count or an index; UINT64_MAX for an index that does not exist. GPR_ERROR_ARGUMENT
-   for other operations; GPR_ERROR_UNSUPPORTED for subnormals of scaled numbers. */
+/* The value of a count or an index; UINT64_MAX for an index that does not exist. An index counts
+   elements of a file in their order there, where the first dimension changes fastest if
+   GPR_FACT_FORTRAN_ORDER is 1; those of a view in C order. GPR_ERROR_ARGUMENT for other operations;
+   GPR_ERROR_UNSUPPORTED for subnormals of scaled numbers. */
 GPR_API gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *value);
 
 /* The next functions write text with a NUL into `text`, which has room for `size` bytes, cut as
