@@ -273,8 +273,12 @@ END
 environment="PATH=$work/plotting:$PATH PLOT_STATUS=0"
 run -q -o sum --histogram=4 --plot=plot.svg four.f32
 ok '--plot: warnings of gnuplot are not shown' test "$status:$(cat err)" = 0:
-shell "trap '' CHLD; PATH='$work/plotting:$PATH' PLOT_STATUS=0 exec '$program' -q -o sum --histogram=4 --plot=plot.svg four.f32"
-ok '--plot: SIGCHLD is ignored' test "$status:$(cat err)" = 0:
+if env --ignore-signal=CHLD true 2>/dev/null; then # trap '' CHLD does nothing in some shells
+    shell "PATH='$work/plotting:$PATH' PLOT_STATUS=0 exec env --ignore-signal=CHLD '$program' -q -o sum --histogram=4 --plot=plot.svg four.f32"
+    ok '--plot: SIGCHLD is ignored' test "$status:$(cat err)" = 0:
+else
+    skip '--plot: SIGCHLD is ignored' 'env cannot ignore a signal'
+fi
 cat >plotting/gnuplot <<'END'
 #!/bin/sh
 [ "$1" = --version ] || head -c 100000 /dev/zero 2>/dev/null
