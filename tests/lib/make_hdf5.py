@@ -383,7 +383,7 @@ with h5py.File(path("marked.h5"), "w") as file:
     file["some"] = np.array([0, 3], "u8")
     file["some"].attrs["MATLAB_empty"] = np.uint8(0)
     file["many"] = np.arange(5)
-    file["many"].attrs["_FillValue"] = np.arange(0, 80, 2)
+    file["many"].attrs["_FillValue"] = np.arange(0, 60, 2)
 
 with h5py.File(path("vast.h5"), "w") as file:
     record = h5py.h5t.create(h5py.h5t.COMPOUND, 4 + (1 << 31))
