@@ -444,8 +444,9 @@ exec 2>/dev/null
 truncate -s 30M image && mkfs.ext4 -q -F image && mkdir disk && mount -o loop image disk &&
     cp large disk/large && umount disk && mount -o loop image disk && chmod 755 disk &&
     chmod 644 disk/large || exit 77
-# The middle of its last extent, which may be all of it.
-blocks=$(filefrag -b4096 -v disk/large | sed -n 's/.* \([0-9]*\)\.\. *\([0-9]*\): .*eof$/\1 + \2/p')
+# From the middle of the extent on that is the last on the disk: the file begins before that.
+blocks=$(filefrag -b4096 -v disk/large |
+    sed -n 's/^ *[0-9]*: *[0-9]*\.\. *[0-9]*: *\([0-9]*\)\.\. *\([0-9]*\):.*/\2 + \1/p' | sort -n | tail -n 1)
 [ -n "$blocks" ] && truncate -s "$((($blocks) / 2 * 4096))" image && cd disk || exit 77
 ASAN_OPTIONS=detect_leaks=0 $2 "$3" -q -j "$1" --chunk-size 64K large >../out 2>../err
 END
