@@ -848,8 +848,8 @@ static void compare_parts(struct tap_family *family, const struct cuda_slice_lau
              "%s: squares are off by %g, not at most %g", what, slice_terms_bound(&rest, 0), bound);
 }
 
-/* Fills data with numbers of any type. Integers are any, or have few bits, or are all alike, or at the ends
-   of what there is. Whether variances of them are easy to know. */
+/* Fills data with numbers of any type. Integers are any, have few bits, are all alike, or are the least and
+   the greatest of their type. Returns whether variances of them are easy to know. */
 static bool fill_any(enum element_type type, enum data_kind kind, size_t n)
 {
     const size_t size = element_size(type), some = below(size), pattern = below(4);
