@@ -75,15 +75,19 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
     Counters counters;
     unsigned zeros[2] = {0, 0};
 
-    counters.begin(&job, dynamic);
-    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        group g;
+    group g, next; /* `next` is loaded while `g` is counted */
 
-        g.fetch(&job, tile);
+    counters.begin(&job, dynamic);
+    if (blockIdx.x < tiles)
+        g.fetch(&job, blockIdx.x);
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        if (tiles - tile > gridDim.x)
+            next.fetch(&job, tile + gridDim.x);
         tally_take<Counter>(&job, &counters, &g);
         if (Counter::ZEROS && job.shift > 0)
             Counter::count_zeros(&g, zeros);
         counters.between();
+        g = next;
     }
     counters.end(&job);
     if (Counter::ZEROS && job.shift > 0) {
