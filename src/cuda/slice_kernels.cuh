@@ -36,15 +36,29 @@ template <typename Type> struct slice_summing {
     typedef slice_sum type;
 };
 
+/* The type that stands for elements which do not add up plainly as Type: PLAIN, and are added up plainly as that
+   one; or else one by one. */
+template <typename Type> struct slice_again {
+    typedef Type type;
+    static const bool PLAIN = false;
+};
+
 /* Whether sums of squares are found beside them. */
 template <typename Type> static const bool SLICE_WITH_SQUARES = false;
 
-/* Adds up plainly: integers, whose sums always fit. BOUNDED: begin and end need the greatest magnitude
-   of the elements that are added up together, by all lanes. */
+/* Whether begin and end of a plain sum need the greatest magnitude of the elements that are added up together, by
+   all lanes. */
+template <typename Type> static const bool SLICE_BOUNDED = false;
+
+/* Adds up plainly: integers, whose sums always fit. */
 template <typename Type, typename Integer = typename slice_type<Type>::plain> struct slice_plain {
-    static const bool BOUNDED = false;
     Integer all;
 
+    /* Sets what integers of a byte add up to; nobody takes their squares. */
+    __device__ __forceinline__ void set(int sum, int)
+    {
+        all = sum;
+    }
     __device__ __forceinline__ void begin(Integer x, float)
     {
         all = x;
@@ -133,7 +147,6 @@ template <bool FITS> struct slice_bounds {
 };
 
 template <typename Type> struct slice_plain<Type, double> {
-    static const bool BOUNDED = false;
     typedef slice_bounds<slice_type<Type>::FITS> bounds;
 
     bounds all;
@@ -229,14 +242,14 @@ template <typename Type, int N, int COUNT> struct slice_beginner<Type, N, COUNT,
     }
 };
 
-/* Adds element j of each vector to a sum: one by one. Whether it did, which it always does where PLAIN
-   is false or FITS is true. */
+/* Adds element j of each vector to a sum, which is 0 if they are the `first` ones: one by one. Whether it
+   did, which it always does where PLAIN is false or FITS is true. */
 template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
     __device__ static __forceinline__ bool add(typename slice_summing<Type>::type *sum,
-                                               const words *v, int j)
+                                               const words *v, int j, bool)
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
@@ -250,12 +263,12 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
     typedef typename type::template words<N> words;
 
     __device__ static __forceinline__ bool add(typename slice_summing<Type>::type *sum,
-                                               const words *v, int j)
+                                               const words *v, int j, bool first)
     {
         slice_plain<Type> plain;
         float largest = 0;
 
-        if (plain.BOUNDED)
+        if (SLICE_BOUNDED<Type>)
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
                 largest = fmaxf(largest, fabsf((float)type::template value<N>(v[i], j)));
@@ -266,7 +279,11 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
         plain.end(largest);
         if (!plain.fits())
             return false;
-        plain.add_to(sum);
+        /* Squares are added in so many operations that this matters. */
+        if (SLICE_WITH_SQUARES<Type> && first)
+            *sum = plain.sum();
+        else
+            plain.add_to(sum);
         return true;
     }
 };
@@ -277,13 +294,14 @@ struct slice_column_adder {
     typedef slice_type<Type> type;
 
     __device__ static __forceinline__ unsigned add(typename slice_summing<Type>::type *sum,
-                                                   const typename type::template words<N> *v)
+                                                   const typename type::template words<N> *v,
+                                                   bool first)
     {
         unsigned left = 0;
 
 #pragma unroll
         for (int j = 0; j < N; j++)
-            if (!slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j))
+            if (!slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j, first))
                 left |= 1u << j;
         return left;
     }
@@ -291,8 +309,8 @@ struct slice_column_adder {
 template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, COUNT, true> {
     typedef slice_type<Type> type;
 
-    __device__ static __forceinline__ unsigned add(slice_sum *sum,
-                                                   const typename type::template words<N> *v)
+    __device__ static __forceinline__ unsigned
+    add(slice_sum *sum, const typename type::template words<N> *v, bool)
     {
         double total[N];
 
@@ -356,40 +374,40 @@ __device__ static __forceinline__ void slice_add_columns(const slice_words<4> *v
     }
 }
 
-/* Integers of a byte. */
-template <typename Type, int N, int COUNT> struct slice_byte_beginner {
-    __device__ static __forceinline__ void begin(slice_plain<Type> *plain, const slice_words<N> *v,
+/* Integers of a byte, and as Of with their squares or without. */
+template <typename Of, typename Type, int N, int COUNT> struct slice_byte_beginner {
+    __device__ static __forceinline__ void begin(slice_plain<Of> *plain, const slice_words<N> *v,
                                                  float)
     {
-        int squares = 0; /* which nobody takes */
+        int sum = 0, squares = 0;
 
-        plain->all = 0;
-        slice_add_bytes<Type, N, COUNT>(v, &plain->all, &squares);
+        slice_add_bytes<Type, N, COUNT>(v, &sum, &squares);
+        plain->set(sum, squares);
     }
 };
-template <int N, int COUNT>
-struct slice_beginner<i8, N, COUNT, false> : slice_byte_beginner<i8, N, COUNT> {
-};
-template <int N, int COUNT>
-struct slice_beginner<u8, N, COUNT, false> : slice_byte_beginner<u8, N, COUNT> {
-};
-template <typename Type, int COUNT> struct slice_byte_column_adder {
-    __device__ static __forceinline__ unsigned add(slice_sum *sum, const slice_words<4> *v)
+template <typename Sum, typename Type, int COUNT> struct slice_byte_column_adder {
+    __device__ static __forceinline__ unsigned add(Sum *total, const slice_words<4> *v, bool)
     {
-        int total[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0}; /* which nobody takes */
+        int sum[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0};
 
-        slice_add_columns<Type, COUNT>(v, total, squares);
+        slice_add_columns<Type, COUNT>(v, sum, squares);
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            sum[j].add((double)total[j]);
+            total[j].add_bytes(sum[j], squares[j]);
         return 0;
     }
 };
-template <int COUNT>
-struct slice_column_adder<i8, 4, COUNT, false> : slice_byte_column_adder<i8, COUNT> {
+template <int N, int COUNT>
+struct slice_beginner<i8, N, COUNT, false> : slice_byte_beginner<i8, i8, N, COUNT> {
+};
+template <int N, int COUNT>
+struct slice_beginner<u8, N, COUNT, false> : slice_byte_beginner<u8, u8, N, COUNT> {
 };
 template <int COUNT>
-struct slice_column_adder<u8, 4, COUNT, false> : slice_byte_column_adder<u8, COUNT> {
+struct slice_column_adder<i8, 4, COUNT, false> : slice_byte_column_adder<slice_sum, i8, COUNT> {
+};
+template <int COUNT>
+struct slice_column_adder<u8, 4, COUNT, false> : slice_byte_column_adder<slice_sum, u8, COUNT> {
 };
 
 /* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
@@ -573,10 +591,11 @@ template <typename Type, int N> struct slice_column_state {
     typename slice_summing<Type>::type sum[N];
     typename type::template extremes<N> extremes;
 
-    /* Takes COUNT rows. */
+    /* Takes COUNT rows, which may be the first ones. */
     template <int COUNT>
     __device__ __forceinline__ const unsigned char *take(const unsigned char *from, size_t stride,
-                                                         const struct cuda_slice_launch &job)
+                                                         const struct cuda_slice_launch &job,
+                                                         bool first = false)
     {
         words v[COUNT];
         unsigned left;
@@ -588,20 +607,60 @@ template <typename Type, int N> struct slice_column_state {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             extremes.take(v[i]);
-        left = slice_column_adder<Type, N, COUNT>::add(sum, v);
+        left = slice_column_adder<Type, N, COUNT>::add(sum, v, first);
         if (left != 0)
             add_again(from, stride, job, COUNT, left);
         return from + COUNT * stride;
     }
 
-    /* Adds the elements of `count` rows to the columns that have bits, one by one. They are loaded again,
-       so that what adds them plainly has their registers. */
+    /* Element j of a row. */
+    __device__ static __forceinline__ double element(const unsigned char *from, int j,
+                                                     const struct cuda_slice_launch &job)
+    {
+        words v[1];
+
+        v[0].load(from);
+        slice_change<Type, N>(v, job);
+        return type::template value<N>(v[0], j);
+    }
+
+    /* Adds element j of `count` rows plainly, if that is exact. */
+    __device__ static __forceinline__ bool add_plain(typename slice_summing<Type>::type *sum,
+                                                     const unsigned char *from, size_t stride,
+                                                     const struct cuda_slice_launch &job, int count,
+                                                     int j)
+    {
+        typedef typename slice_again<Type>::type again;
+        slice_plain<again> plain;
+        float largest = 0;
+
+#pragma unroll 1
+        for (int i = 0; i < count && SLICE_BOUNDED<again>; i++)
+            largest = fmaxf(largest, fabsf((float)element(from + i * stride, j, job)));
+        plain.begin(0, largest);
+#pragma unroll 1
+        for (int i = 0; i < count; i++)
+            plain.add(element(from + i * stride, j, job));
+        plain.end(largest);
+        if (plain.fits())
+            plain.add_to(sum);
+        return plain.fits();
+    }
+
+    /* Adds the elements of `count` rows to the columns that have bits. They are loaded again, so that what
+       adds them plainly has their registers. */
     __device__ __forceinline__ void add_again(const unsigned char *from, size_t stride,
                                               const struct cuda_slice_launch &job, int count,
                                               unsigned columns)
     {
+        if constexpr (slice_again<Type>::PLAIN) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (columns >> j & 1 && add_plain(&sum[j], from, stride, job, count, j))
+                    columns ^= 1u << j;
+        }
 #pragma unroll 1
-        for (int i = 0; i < count; i++, from += stride) {
+        for (int i = 0; i < count && columns != 0; i++, from += stride) {
             words v[1];
 
             v[0].load(from);
@@ -635,6 +694,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     const size_t step = job.parts * job.length, stride = step * type::SIZE;
     const size_t block = job.further > 0 ? number / step : 0, within = number - block * step;
     const size_t all = job.rows / job.parts; /* rows that every part has */
+    const unsigned groups = (unsigned)(all / type::GROUP);
     const unsigned char *from = (const unsigned char *)job.data +
                                 (block * job.rows * job.length + within) * type::SIZE;
     slice_column_state<Type, N> state;
@@ -649,14 +709,14 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
         state.sum[j].clear();
     state.extremes.clear();
 #pragma unroll 1
-    for (unsigned i = (unsigned)(all / type::GROUP); i > 0; i--)
-        from = state.template take<type::GROUP>(from, stride, job);
+    for (unsigned i = 0; i < groups; i++)
+        from = state.template take<type::GROUP>(from, stride, job, i == 0);
     if (type::GROUP > 16 && (all & 16))
-        from = state.template take<16>(from, stride, job);
+        from = state.template take<16>(from, stride, job, all < 32);
     if (type::GROUP > 8 && (all & 8))
-        from = state.template take<8>(from, stride, job);
+        from = state.template take<8>(from, stride, job, all < 16);
     if (all & 4)
-        from = state.template take<4>(from, stride, job);
+        from = state.template take<4>(from, stride, job, all < 8);
     if (all & 2)
         from = state.template take<2>(from, stride, job);
     if (all & 1)
@@ -676,7 +736,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
 #pragma unroll
         for (int j = 0; j < N; j++)
             if ((size_t)j < left) {
-                (void)slice_adder<Type, N, 1, type::FITS>::add(&state.sum[j], v, j);
+                (void)slice_adder<Type, N, 1, type::FITS>::add(&state.sum[j], v, j, false);
                 state.extremes.take_one(v[0], j);
             }
     }
@@ -786,8 +846,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         return {extremes.least(), extremes.greatest()};
     }
 
-    /* The greatest magnitude of a part, of all lanes. */
-    __device__ __forceinline__ float find_largest(int part) const
+    /* The greatest magnitude of a part, of so many lanes. */
+    template <int OF> __device__ __forceinline__ float find_largest(int part) const
     {
         float largest = 0;
 
@@ -797,7 +857,7 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
             for (int j = 0; j < N; j++)
                 largest = fmaxf(largest, fabsf((float)type::template value<N>(v[part][i], j)));
 #pragma unroll
-        for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
+        for (unsigned distance = OF / 2; distance > 0; distance /= 2)
             largest = fmaxf(largest, __shfl_xor_sync(SLICE_ALL_LANES, largest, distance));
         return largest;
     }
@@ -812,7 +872,7 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
             slice_beginner<Type, N, VECTORS>::begin(&plain[k], v[k],
-                                                    plain[k].BOUNDED ? find_largest(k) : 0);
+                                                    SLICE_BOUNDED<Type> ? find_largest<LANES>(k) : 0);
         slice_share<LANES>(plain);
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {
@@ -825,19 +885,20 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
     /* Adds the elements of a part: PLAIN, plainly if that is exact; or else one by one. */
     template <bool PLAIN> __device__ __forceinline__ void add_lane(int part, sum_type *sum)
     {
-        slice_plain<Type> plain;
+        typedef typename slice_again<Type>::type again;
 
-        static_assert(!PLAIN || !slice_plain<Type>::BOUNDED, "lanes add up by themselves");
-        if (PLAIN && slice_pairs<Type, N, VECTORS>::add(&plain, v[part])) {
-            plain.add_to(sum);
-            return;
+        if constexpr (PLAIN) {
+            slice_plain<again> plain;
+
+            if (!slice_pairs<again, N, VECTORS>::add(&plain, v[part]))
+                slice_beginner<again, N, VECTORS>::begin(
+                    &plain, v[part], SLICE_BOUNDED<again> ? find_largest<1>(part) : 0);
+            if (plain.fits()) {
+                plain.add_to(sum);
+                return;
+            }
         }
-        if (PLAIN)
-            slice_beginner<Type, N, VECTORS>::begin(&plain, v[part], 0);
-        if (PLAIN && plain.fits())
-            plain.add_to(sum);
-        else
-            add_each(part, sum);
+        add_each(part, sum);
     }
 
     /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
@@ -881,7 +942,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *V
     row_state state;
 
     const bool at_once = slice_type<Type>::PLAIN && TURNS == 1;
-    const bool in_turns = slice_type<Type>::PLAIN && TURNS != 1;
+    const bool in_turns = slice_type<Type>::PLAIN && (TURNS != 1 || slice_again<Type>::PLAIN);
 
     static_assert(TURNS == 1 || PARTS == 1, "sums are of one part");
     const unsigned char *from[PARTS];
@@ -906,8 +967,10 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *V
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
             keys[k] = state.find_keys(k);
-    const bool added = at_once && state.add_plain(sum);
+    bool added = false;
 
+    if constexpr (at_once)
+        added = state.add_plain(sum);
     if (!(slice_type<Type>::FITS && at_once) && !added) {
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
@@ -981,7 +1044,6 @@ static const int SLICE_PARTS_AT_ONCE = SLICE_WITH_SQUARES<Type> && !slice_type<T
    LONG: there may be parts of CUDA_SLICE_LONG elements. */
 template <typename Type, int N,
           bool LONG = (N == 4 || N == 8) && slice_type<Type>::PLAIN &&
-                      !slice_plain<Type>::BOUNDED &&
                       !SLICE_WITH_SQUARES<Type>,
           bool NARROW = (N > 4)>
 struct slice_long {
@@ -1006,7 +1068,7 @@ template <typename Type, int N, bool NARROW> struct slice_long<Type, N, true, NA
 template <typename Type, int N> struct slice_long<Type, N, false, true> {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
     {
-        const int vectors = CUDA_SLICE_PART / 16 / N, parts = slice_plain<Type>::BOUNDED ? 1 : 2;
+        const int vectors = CUDA_SLICE_PART / 16 / N, parts = SLICE_BOUNDED<Type> ? 1 : 2;
 
         return l->parts == 1 ? slice_choose_short<Type, 16, N, vectors, parts>(l)
                              : slice_choose_lanes<Type, 16, N, vectors, 1, 1, false>(l);
@@ -1014,16 +1076,43 @@ template <typename Type, int N> struct slice_long<Type, N, false, true> {
 };
 
 template <typename Type>
-static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
+static struct slice_choice slice_choose_columns(const struct cuda_slice_launch *l)
+{
+    const int at_once = slice_type<Type>::COLUMNS;
+    const size_t columns = l->parts * l->length;
+
+    if (columns % at_once == 0)
+        return {slice_columns<Type, at_once>, columns / at_once * (1 + l->further)};
+    return {slice_columns<Type, 1>, columns * (1 + l->further)};
+}
+
+/* Whether rows are not cut, and so short that few threads take one. */
+template <typename Type> static bool slice_is_short(const struct cuda_slice_launch *l)
+{
+    const int row = slice_type<Type>::ROW;
+
+    return l->parts == 1 && l->length <= (l->length % row == 0 ? 4 * row : 32);
+}
+template <typename Type>
+static struct slice_choice slice_choose_few(const struct cuda_slice_launch *l)
+{
+    const int row = slice_type<Type>::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>;
+
+    if (l->length % row != 0)
+        return l->length <= 4    ? slice_choose_short<Type, 1, 1, 4, 4>(l)
+               : l->length <= 16 ? slice_choose_short<Type, 1, 1, 16, 1>(l)
+                                 : slice_choose_short<Type, 2, 1, 16, 1>(l);
+    return l->length <= row       ? slice_choose_short<Type, 1, row, 1, 4>(l)
+           : l->length <= 2 * row ? slice_choose_short<Type, 1, row, 2, 2 * at_once>(l)
+                                  : slice_choose_short<Type, 1, row, 4, at_once>(l);
+}
+
+/* Other rows. */
+template <typename Type>
+static struct slice_choice slice_choose_many(const struct cuda_slice_launch *l)
 {
     typedef slice_type<Type> type;
     const size_t most = l->length < l->part ? l->length : l->part;
-    const size_t columns = l->parts * l->length;
-
-    if (l->columns && columns % type::COLUMNS == 0)
-        return {slice_columns<Type, type::COLUMNS>, columns / type::COLUMNS * (1 + l->further)};
-    if (l->columns)
-        return {slice_columns<Type, 1>, columns * (1 + l->further)};
     const bool whole = l->parts == 1;
     const int row = type::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>, vectors = 8 / at_once;
     /* Integers of few bytes are added up so fast that more lanes side by side count for more. */
@@ -1031,24 +1120,12 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
                       !SLICE_WITH_SQUARES<Type>;
 
     if (l->length % row != 0) {
-        if (whole && most <= 4)
-            return slice_choose_short<Type, 1, 1, 4, 4>(l);
-        if (whole && most <= 16)
-            return slice_choose_short<Type, 1, 1, 16, 1>(l);
-        if (whole && most <= 32)
-            return slice_choose_short<Type, 2, 1, 16, 1>(l);
         if (whole && most <= 64)
             return slice_choose_short<Type, 4, 1, 16, 1>(l);
         if (whole && most <= 256)
             return slice_choose_short<Type, 16, 1, 16, 1>(l);
         return slice_long<Type, 1>::choose(l);
     }
-    if (whole && most <= row)
-        return slice_choose_short<Type, 1, row, 1, 4>(l);
-    if (whole && most <= 2 * row)
-        return slice_choose_short<Type, 1, row, 2, 2 * at_once>(l);
-    if (whole && most <= 4 * row)
-        return slice_choose_short<Type, 1, row, 4, at_once>(l);
     if (whole && most <= 8 * row)
         return slice_choose_short<Type, fast ? 8 : 8 / vectors, row, fast ? 2 : vectors,
                                   fast ? 4 : at_once>(l);
@@ -1059,6 +1136,14 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
     if (whole && most <= 64 * row)
         return slice_choose_short<Type, 64 / vectors, row, vectors, at_once>(l);
     return slice_long<Type, row>::choose(l);
+}
+
+template <typename Type>
+static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
+{
+    if (l->columns)
+        return slice_choose_columns<Type>(l);
+    return slice_is_short<Type>(l) ? slice_choose_few<Type>(l) : slice_choose_many<Type>(l);
 }
 
 #endif

@@ -242,6 +242,11 @@ template <typename Squares, typename Sum = slice_sum> struct slice_moments {
         sum.add(x);
         squares.take(x);
     }
+    __device__ __forceinline__ void add_bytes(int of_bytes, int of_squares)
+    {
+        sum.add(of_bytes);
+        squares.all += (uint64_t)of_squares;
+    }
     __device__ __forceinline__ void merge(const slice_moments &other)
     {
         sum.merge(other.sum);
@@ -276,11 +281,13 @@ typedef slice_moments<slice_wide_squares> slice_wide_moments;
 typedef slice_moments<slice_integer_squares, slice_plain<i64>> slice_integer_moments;
 typedef slice_moments<slice_small_squares, slice_plain<i32>> slice_small_moments;
 
-/* How squares are added up plainly: in binary64, with the rests or, of floats of a byte, without; those of
-   integers of up to 16 bits as integers; or not at all. */
+/* How squares are added up plainly: in binary64, with the rests or, of floats of a byte and of 16 bits, directly;
+   those of integers of up to 16 bits as integers; or not at all. */
 struct slice_plain_squares {
 };
 struct slice_plain_bytes {
+};
+struct slice_plain_halves {
 };
 struct slice_plain_integers {
 };
@@ -298,20 +305,27 @@ struct slice_summing<squared<Type, MOST, Plain>> {
 template <typename Type, int MOST, typename Plain>
 static const bool SLICE_WITH_SQUARES<squared<Type, MOST, Plain>> = true;
 /* Blocks of a multiprocessor (2^26 slices of 16 elements; in brackets 2^20 of 1024; microseconds): rows of f32
-   with four 1584 (1305), with six 1422 (1151); of bf16 1319, 1162, where six are too many for the long ones; of
-   f8e4m3 989 (522), 736 (378); of i8 with six 519, with eight 431; of i16 708, 662; columns of i8 552, 488. */
+   with four 1584 (1305), with six 1422 (1151); of f8e4m3 989 (522), 736 (378); of i8 with six 519, with
+   eight 431; of i16 708, 662; columns of i8 552, 488. */
 template <typename Type, int MOST, typename Plain, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, Plain>, ELEMENTS> =
     slice_blocks(ELEMENTS, 8);
 template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_squares>, ELEMENTS> =
     ELEMENTS <= 8 ? 8 : ELEMENTS <= 32 ? 6 : 4;
+template <typename Type, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, 0, slice_plain_halves>, ELEMENTS> = 6;
 template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_bytes>, ELEMENTS> = 6;
 template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_integers>, ELEMENTS> = 8;
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, 8, slice_plain_integers>> = 8;
+template <typename Type, int MOST>
+static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, MOST, slice_plain_squares>> =
+    MOST == 0 ? 6 : 5;
+template <typename Type>
+static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, 0, slice_plain_halves>> = 6;
 template <typename Type, int MOST>
 struct slice_summing<squared<Type, MOST, slice_plain_integers>> {
     typedef slice_small_moments type;
@@ -331,6 +345,20 @@ struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Typ
     static const bool FITS = MOST != 0;
 };
 
+/* Two columns a thread leave registers for more blocks. Larger groups are faster where all add up. */
+template <typename Type, int MOST>
+struct slice_type<squared<Type, MOST, slice_plain_squares>> : slice_summed_type<slice_type<Type>> {
+    typedef slice_plain_squares plain;
+    static const bool FITS = MOST != 0;
+    static const int COLUMNS = 2, GROUP = FITS ? 16 : 8;
+};
+template <typename Type>
+struct slice_type<squared<Type, 0, slice_plain_halves>> : slice_summed_type<slice_type<Type>> {
+    typedef slice_plain_halves plain;
+    static const bool FITS = false;
+    static const int COLUMNS = 2;
+};
+
 template <typename Type>
 struct slice_type<squared<Type, 0, slice_plain_nothing>> : slice_summed_type<slice_type<Type>> {
     typedef slice_plain_nothing plain;
@@ -338,49 +366,11 @@ struct slice_type<squared<Type, 0, slice_plain_nothing>> : slice_summed_type<sli
     static const bool PLAIN = false, FITS = false;
 };
 
-template <typename Type>
-struct slice_plain<squared<Type, 0, slice_plain_nothing>, slice_plain_nothing> {
-    static const bool BOUNDED = false;
-    typedef typename slice_summing<squared<Type, 0, slice_plain_nothing>>::type moments;
-
-    template <typename Number> __device__ __forceinline__ void begin(Number, float)
-    {
-    }
-    template <typename Number> __device__ __forceinline__ void add(Number)
-    {
-    }
-    __device__ __forceinline__ void end(float)
-    {
-    }
-    __device__ __forceinline__ void merge(const slice_plain &)
-    {
-    }
-    __device__ __forceinline__ slice_plain exchange(unsigned) const
-    {
-        return {};
-    }
-    __device__ static __forceinline__ slice_plain choose(bool, const slice_plain &,
-                                                         const slice_plain &)
-    {
-        return {};
-    }
-    __device__ __forceinline__ void add_to(moments *) const
-    {
-    }
-    __device__ __forceinline__ moments sum() const
-    {
-        return {};
-    }
-    __device__ __forceinline__ bool fits() const
-    {
-        return false;
-    }
-};
+template <typename Type> static const bool SLICE_BOUNDED<squared<Type, 0, slice_plain_squares>> = true;
 
 template <typename Type, int MOST>
 struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares> {
-    static const bool BOUNDED = MOST == 0, FITS = MOST != 0;
-    typedef slice_bounds<FITS> bounds;
+    typedef slice_bounds<MOST != 0> bounds;
 
     bounds all;
     double upper; /* the squares' parts that are multiples of a last place */
@@ -391,7 +381,7 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
     __device__ static __forceinline__ double constant(float largest)
     {
         static_assert(CUDA_SLICE_PART == 1 << 10, "as below");
-        const int most = BOUNDED ? (int)(__float_as_uint(largest) >> 23) - 126 : MOST;
+        const int most = MOST == 0 ? (int)(__float_as_uint(largest) >> 23) - 126 : MOST;
 
         return power_at(2 * most + 10 + 1 + 1023);
     }
@@ -457,10 +447,14 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
 
 template <typename Type, int MOST>
 struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_integers> {
-    static const bool BOUNDED = false;
     int all;
     uint64_t squares;
 
+    __device__ __forceinline__ void set(int sum, int sum_of_squares)
+    {
+        all = sum;
+        squares = (uint64_t)sum_of_squares;
+    }
     __device__ __forceinline__ void begin(int x, float)
     {
         all = x;
@@ -505,34 +499,12 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
 };
 
 template <typename Type, int N, int COUNT>
-struct slice_beginner<squared<Type, 8, slice_plain_integers>, N, COUNT, false> {
-    typedef squared<Type, 8, slice_plain_integers> of;
-
-    __device__ static __forceinline__ void begin(slice_plain<of> *plain, const slice_words<N> *v,
-                                                 float)
-    {
-        int sum = 0, squares = 0;
-
-        slice_add_bytes<Type, N, COUNT>(v, &sum, &squares);
-        *plain = {sum, (uint64_t)squares};
-    }
+struct slice_beginner<squared<Type, 8, slice_plain_integers>, N, COUNT, false>
+    : slice_byte_beginner<squared<Type, 8, slice_plain_integers>, Type, N, COUNT> {
 };
-
 template <typename Type, int COUNT>
-struct slice_column_adder<squared<Type, 8, slice_plain_integers>, 4, COUNT, false> {
-    __device__ static __forceinline__ unsigned add(slice_small_moments *total,
-                                                   const slice_words<4> *v)
-    {
-        int sum[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0};
-
-        slice_add_columns<Type, COUNT>(v, sum, squares);
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            total[j].sum.add(sum[j]);
-            total[j].squares.all += (uint64_t)squares[j];
-        }
-        return 0;
-    }
+struct slice_column_adder<squared<Type, 8, slice_plain_integers>, 4, COUNT, false>
+    : slice_byte_column_adder<slice_small_moments, Type, COUNT> {
 };
 
 /* Floats of a byte as binary64: one has the bits of the byte, shifted, times a power of two, subnormal numbers,
@@ -552,46 +524,47 @@ template <> struct slice_byte<f8e4m3> : slice_byte_format<7, 0x80fe0000, 1016, t
 template <> struct slice_byte<f8e5m2> : slice_byte_format<6, 0x81fc0000, 1008, false> {
 };
 
-template <typename Type>
-struct slice_plain<squared<Type, 0, slice_plain_bytes>, slice_plain_bytes> {
-    static const bool BOUNDED = false;
-    typedef slice_bounds<slice_byte<Type>::FITS> bounds;
+/* Squares of up to 22 bits, added up as they are. Sums and squares FIT if those of CUDA_SLICE_PART elements are
+   always exact. */
+template <typename Of, bool SUMS_FIT, bool SQUARES_FIT> struct slice_plain_direct {
+    typedef slice_bounds<SUMS_FIT> sums;
+    typedef slice_bounds<SQUARES_FIT> bounds;
 
-    double all;     /* always exact */
+    sums all;
     bounds squares; /* NaN if an element is not finite */
 
     __device__ __forceinline__ void begin(double x, float)
     {
-        all = x;
+        all = {x, x};
         squares.down = squares.up = x * x; /* exact */
     }
     __device__ __forceinline__ void add(double x)
     {
-        all += x;
+        all.add(x, x);
         squares.down = __fma_rd(x, x, squares.down);
-        if (!slice_byte<Type>::FITS)
+        if (!SQUARES_FIT)
             squares.up = __fma_ru(x, x, squares.up);
     }
     __device__ __forceinline__ void end(float)
     {
     }
-    __device__ __forceinline__ void merge(const slice_plain &other)
+    __device__ __forceinline__ void merge(const slice_plain_direct &other)
     {
-        all += other.all;
+        all.merge(other.all);
         squares.merge(other.squares);
     }
-    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    __device__ __forceinline__ slice_plain<Of> exchange(unsigned distance) const
     {
-        return {__shfl_xor_sync(SLICE_ALL_LANES, all, distance), squares.exchange(distance)};
+        return {{all.exchange(distance), squares.exchange(distance)}};
     }
-    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
-                                                         const slice_plain &y)
+    __device__ static __forceinline__ slice_plain<Of> choose(bool first, const slice_plain<Of> &x,
+                                                             const slice_plain<Of> &y)
     {
-        return {first ? x.all : y.all, bounds::choose(first, x.squares, y.squares)};
+        return {{sums::choose(first, x.all, y.all), bounds::choose(first, x.squares, y.squares)}};
     }
     __device__ __forceinline__ void add_to(slice_narrow_moments *to) const
     {
-        to->sum.add(all);
+        to->sum.add(all.down);
         to->squares.add(squares.down);
     }
     __device__ __forceinline__ slice_narrow_moments sum() const
@@ -599,14 +572,29 @@ struct slice_plain<squared<Type, 0, slice_plain_bytes>, slice_plain_bytes> {
         slice_narrow_moments all_of;
 
         all_of.clear();
-        all_of.sum.high = all;
+        all_of.sum.high = all.down;
         all_of.squares.part[0] = squares.down;
         return all_of;
     }
     __device__ __forceinline__ bool fits() const
     {
-        return squares.fits() && squares.down < __longlong_as_double(0x7ff0000000000000ll);
+        return all.fits() && squares.fits() &&
+               squares.down < __longlong_as_double(0x7ff0000000000000ll);
     }
+};
+template <typename Type>
+struct slice_plain<squared<Type, 0, slice_plain_bytes>, slice_plain_bytes>
+    : slice_plain_direct<squared<Type, 0, slice_plain_bytes>, true, slice_byte<Type>::FITS> {
+};
+template <typename Type>
+struct slice_plain<squared<Type, 0, slice_plain_halves>, slice_plain_halves>
+    : slice_plain_direct<squared<Type, 0, slice_plain_halves>, Type::ALWAYS_FITS, false> {
+};
+
+/* Squares that do not add up directly: f16 and bf16 with the rests. */
+template <typename Type> struct slice_again<squared<Type, 0, slice_plain_halves>> {
+    typedef squared<Type, Type::ALWAYS_FITS ? 16 : 0> type;
+    static const bool PLAIN = true;
 };
 
 /* Whether a word has a byte that is infinite or a NaN. */
@@ -648,7 +636,7 @@ struct slice_column_adder<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> 
     typedef squared<Type, 0, slice_plain_bytes> of;
 
     __device__ static __forceinline__ unsigned
-    add(slice_narrow_moments *sum, const typename slice_type<of>::template words<N> *v)
+    add(slice_narrow_moments *sum, const typename slice_type<of>::template words<N> *v, bool)
     {
         uint32_t any = 0;
         unsigned left = 0;
