@@ -15,6 +15,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"
 #include "sys/team.h"
@@ -74,13 +75,13 @@ struct axis_order {
     struct mutex mutex;
     pthread_cond_t room;
     uint64_t next GUARDED_BY(axis_order_role); /* the first result not written */
-    /* A heap: piece i is before 2 i + 1 and 2 i + 2. */
+    /* Those that wait, in order: from number `begin` up to number `end` of the list. */
     struct axis_piece *waiting GUARDED_BY(axis_order_role);
-    size_t waiting_count GUARDED_BY(axis_order_role), waiting_room GUARDED_BY(axis_order_role);
-    size_t waiting_bytes GUARDED_BY(axis_order_role);
-    /* Memory of pieces that have been written. There is room for as many as may wait. */
+    size_t begin GUARDED_BY(axis_order_role), end GUARDED_BY(axis_order_role);
+    size_t waiting_room GUARDED_BY(axis_order_role), waiting_bytes GUARDED_BY(axis_order_role);
+    /* Memory of pieces that have been written. */
     struct buffer *spare GUARDED_BY(axis_order_role);
-    size_t spare_count GUARDED_BY(axis_order_role);
+    size_t spare_count GUARDED_BY(axis_order_role), spare_room GUARDED_BY(axis_order_role);
     bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
     bool no_memory GUARDED_BY(axis_order_role); /* that is why it failed */
 };
@@ -170,7 +171,7 @@ UNCHECKED static uint64_t order_close(struct axis_run *run)
 
     if (o->no_memory)
         (void)source_no_memory(run->source);
-    for (size_t i = 0; i < o->waiting_count; i++)
+    for (size_t i = o->begin; i < o->end; i++)
         free(o->waiting[i].bytes.data);
     for (size_t i = 0; i < o->spare_count; i++)
         free(o->spare[i].data);
@@ -181,60 +182,25 @@ UNCHECKED static uint64_t order_close(struct axis_run *run)
     return o->next;
 }
 
-/* Makes room for one more piece that waits. False without memory. */
+/* Adds a piece to those that wait: workers are not far apart, so that most come last. False without
+   memory. */
 REQUIRES(axis_order_role)
-static bool make_room_locked(struct axis_order *o)
+static bool insert_locked(struct axis_order *o, const struct axis_piece *piece)
 {
-    const size_t room = o->waiting_room ? 2 * o->waiting_room : 64;
-    struct axis_piece *waiting;
-    struct buffer *spare;
+    size_t i;
 
-    if (o->waiting_count < o->waiting_room)
-        return true;
-    waiting = realloc(o->waiting, room * sizeof *waiting);
-    if (waiting)
-        o->waiting = waiting;
-    spare = realloc(o->spare, room * sizeof *spare);
-    if (spare)
-        o->spare = spare;
-    if (!waiting || !spare)
-        return false;
-    o->waiting_room = room;
-    return true;
-}
-
-/* Adds a piece to those that wait. There is room. */
-REQUIRES(axis_order_role)
-static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
-{
-    size_t i = o->waiting_count++;
-
-    while (i > 0 && o->waiting[(i - 1) / 2].first > piece->first) {
-        o->waiting[i] = o->waiting[(i - 1) / 2];
-        i = (i - 1) / 2;
+    if (o->begin > o->end / 2) {
+        memmove(o->waiting, o->waiting + o->begin, (o->end - o->begin) * sizeof *o->waiting);
+        o->end -= o->begin;
+        o->begin = 0;
     }
+    if (!GROW(o->waiting, o->waiting_room, o->end + 1))
+        return false;
+    for (i = o->end++; i > o->begin && o->waiting[i - 1].first > piece->first; i--)
+        o->waiting[i] = o->waiting[i - 1];
     o->waiting[i] = *piece;
     o->waiting_bytes += piece->bytes.size;
-}
-
-/* Takes the first piece of those that wait; there is one. */
-REQUIRES(axis_order_role)
-static struct axis_piece remove_locked(struct axis_order *o)
-{
-    const struct axis_piece first = o->waiting[0], last = o->waiting[--o->waiting_count];
-    const size_t count = o->waiting_count;
-    size_t i = 0, child;
-
-    while ((child = 2 * i + 1) < count) {
-        if (child + 1 < count && o->waiting[child + 1].first < o->waiting[child].first)
-            child++;
-        if (o->waiting[child].first >= last.first)
-            break;
-        o->waiting[i] = o->waiting[child];
-        i = child;
-    }
-    o->waiting[i] = last;
-    return first;
+    return true;
 }
 
 /* Keeps the memory of a piece. */
@@ -242,7 +208,7 @@ REQUIRES(axis_order_role)
 static void spare_locked(struct axis_order *o, struct buffer bytes)
 {
     bytes.size = 0;
-    if (bytes.data && o->spare_count < o->waiting_room)
+    if (bytes.data && GROW(o->spare, o->spare_room, o->spare_count + 1))
         o->spare[o->spare_count++] = bytes;
     else
         free(bytes.data);
@@ -266,8 +232,8 @@ static void write_locked(struct axis_run *run)
     struct axis_order *o = &run->order;
 
     o->writing = true;
-    while (o->waiting_count > 0 && o->waiting[0].first == o->next && !o->failed) {
-        const struct axis_piece piece = remove_locked(o);
+    while (o->begin < o->end && o->waiting[o->begin].first == o->next && !o->failed) {
+        const struct axis_piece piece = o->waiting[o->begin++];
         bool written;
 
         axis_order_unlock(o);
@@ -294,8 +260,7 @@ static bool order_put(struct axis_run *run, struct axis_piece *piece)
     bool good;
 
     axis_order_lock(o);
-    if (!o->failed && make_room_locked(o)) {
-        insert_locked(o, piece);
+    if (!o->failed && insert_locked(o, piece)) {
         if (!o->writing)
             write_locked(run);
     } else {
