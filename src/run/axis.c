@@ -1026,6 +1026,31 @@ static bool check_chunk(const struct axis_run *run, const struct chunk *chunk)
     return false;
 }
 
+/* A chunk, and the memory where all elements are to be. */
+struct spooled {
+    const struct chunk *chunk;
+    unsigned char *to;
+    size_t size; /* bytes of an element */
+};
+
+static void copy_chunk(void *argument)
+{
+    const struct spooled *s = argument;
+
+    memcpy(s->to + s->chunk->index * s->size, s->chunk->data, s->chunk->count * s->size);
+}
+
+/* Brings a chunk into memory. */
+static bool spool_chunk(const struct axis_run *run, const struct chunk *chunk)
+{
+    struct spooled spooled = {chunk, run->spool, run->info->element_size};
+
+    if (mapping_call(chunk->mapped, copy_chunk, &spooled))
+        return true;
+    source_lost(run->source, chunk);
+    return false;
+}
+
 static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
 {
     struct axis_run *run = w->run;
@@ -1035,9 +1060,9 @@ static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
     uint64_t index = chunk->index, left = chunk->count;
     bool good = true;
 
-    if (!check_chunk(run, chunk))
+    if (!check_chunk(run, chunk) || (run->spool && !spool_chunk(run, chunk)))
         return false;
-    while (left > 0 && good) {
+    while (left > 0 && good && !run->spool) {
         const uint64_t number = index / elements, at = index % elements;
         uint64_t some = elements - at < left ? elements - at : left, groups;
 
@@ -1664,52 +1689,18 @@ static void choose_way(struct axis_run *run, unsigned workers)
     }
 }
 
-/* Chunks of elements, and the memory where all are to be. */
-struct spooled {
-    const struct chunk *chunk;
-    unsigned char *to;
-    size_t size; /* bytes of an element */
-};
-
-static void copy_chunk(void *argument)
-{
-    const struct spooled *s = argument;
-
-    memcpy(s->to + s->chunk->index * s->size, s->chunk->data, s->chunk->count * s->size);
-}
-
 /* A worker's part in bringing all elements into memory. */
 static void spool_work(void *workers, unsigned number)
 {
     struct axis_worker *w = (struct axis_worker *)workers + number;
-    struct axis_run *run = w->run;
-    const size_t bytes = chunk_bytes(run);
-    unsigned char *buffer = aligned_alloc(ALIGNMENT, bytes);
-    const struct chunk_request request = {
-        .worker = number, .borrow = true, .buffer = buffer, .size = bytes, .in_place = bytes};
-    struct chunk chunk;
-    struct spooled part = {&chunk, run->spool, run->info->element_size};
 
-    w->failed = !buffer;
-    if (w->failed)
-        (void)source_no_memory(run->source);
-    while (!w->failed) {
-        const enum source_status status = source_next(run->source, &request, &chunk);
-
-        if (status == SOURCE_END)
-            break;
-        w->failed = status != SOURCE_CHUNK;
-        if (w->failed)
-            break;
-        w->failed = !check_chunk(run, &chunk);
-        if (!w->failed && !mapping_call(chunk.mapped, copy_chunk, &part)) {
-            source_lost(run->source, &chunk);
-            w->failed = true;
-        }
-        atomic_fetch_add(&run->elements, chunk.count);
-        source_release(run->source, number, &chunk);
-    }
-    free(buffer);
+    w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
+    if (w->buffer)
+        take_chunks(w);
+    else
+        (void)fail(w);
+    free(w->buffer);
+    w->buffer = NULL;
 }
 
 /* A worker's part in a run. */
