@@ -919,11 +919,12 @@ static void head_arrays(struct report *r)
     r->below_heading = true;
 }
 
-/* Prints rows that workers have written. */
-static void print_lines(struct report *r, const char *lines, size_t length)
+/* Prints a row that a worker has written. */
+static void print_line(struct report *r, const char *line, size_t length)
 {
-    writer_flush(&r->files);
-    stdio_write(lines, length);
+    if (r->out.size > 0)
+        writer_flush(&r->files);
+    stdio_write(line, length);
 }
 
 /* Prints the results of a container's arrays, or holds them back. */
@@ -939,33 +940,28 @@ static void report_each(struct report *r, const char *path, const struct reducti
     memset(&one, 0, sizeof one);
     one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(arrays); k++) {
-        size_t length = 0, next = k;
-        const char *lines = sorted ? NULL : arrays_lines(arrays, &next, &length);
+        size_t length;
+        const char *const line = arrays_line(arrays, k, &length); /* that a worker has written */
+        struct buffer text = {.data = (char *)(uintptr_t)line, .size = length};
         struct row row;
 
-        if (lines && length > 0 && !any)
-            head_arrays(r);
-        if (lines) {
-            print_lines(r, lines, length);
-            any = any || length > 0;
-            k = next - 1;
+        if (line && length == 0) /* --where leaves it out */
             continue;
+        if (!line || sorted) {
+            arrays_get(arrays, k, &one);
+            row = row_of(path, &one);
         }
-        lines = arrays_line(arrays, k, &length);
-        arrays_get(arrays, k, &one);
-        row = row_of(path, &one);
-        if (lines) {
-            struct buffer text = {.data = (char *)(uintptr_t)lines, .size = length};
-
-            if (length > 0) /* --where may leave it out */
-                rows_keep(&r->held_back, &options->rows, &row, &text, length);
+        if (sorted && line) {
+            rows_keep(&r->held_back, &options->rows, &row, &text, length);
         } else if (sorted) {
             hold_back(r, path, &one);
-        } else if (rows_hold(&options->rows, &row)) {
+        } else if (line || rows_hold(&options->rows, &row)) {
             if (!any)
                 head_arrays(r);
             any = true;
-            if (options->output == OUTPUT_PARTIAL)
+            if (line)
+                print_line(r, line, length);
+            else if (options->output == OUTPUT_PARTIAL)
                 report_partial(options, path, &one);
             else
                 report_row(&r->arrays, options, path, &one, NULL);

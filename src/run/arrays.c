@@ -202,21 +202,6 @@ const char *arrays_line(const struct arrays *a, size_t k, size_t *length)
     return found->lines ? found->lines->out.data + found->offset : NULL;
 }
 
-const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
-{
-    const struct found *first = &a->found[*k], *next = first;
-
-    *length = 0;
-    if (!first->lines)
-        return NULL;
-    while (*k < a->info->pick_count && next->lines == first->lines &&
-           next->offset == first->offset + *length) {
-        *length += next->length;
-        next = &a->found[++*k];
-    }
-    return first->lines->out.data + first->offset;
-}
-
 /* Keeps the partial of an array for a total, if one is wanted. */
 static void keep_partial(struct arrays *a, size_t k, const struct partial *partial)
 {

@@ -78,12 +78,8 @@ struct array_error {
 /* The error of array number k; NULL if it has a result. */
 const struct array_error *arrays_error(const struct arrays *a, size_t k);
 
-/* The lines, after the run, of array number *k and of those after it whose lines follow in memory;
- *k becomes the number of the first that has none there. *length: bytes, which may be 0. NULL, with
- *k as it was, where the array has no line: then its result was kept. */
-const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length);
-
-/* The line of array number k alone, *length bytes; NULL if it has none. */
+/* The line of array number k, after the run: *length bytes, which may be 0. NULL where it has none:
+   then its result was kept. */
 const char *arrays_line(const struct arrays *a, size_t k, size_t *length);
 
 /* Writes the result of array number k, which was kept, to *one, which must be all zeros before
