@@ -39,6 +39,9 @@ void gpr_context_free(gpr_context *context)
     free(context);
 }
 
+SAME_NUMBER(GPR_DEVICE_CPU, DEVICE_CPU);
+SAME_NUMBER(GPR_DEVICE_GPU, DEVICE_GPU);
+
 gpr_status gpr_context_set(gpr_context *context, gpr_setting setting, uint64_t value)
 {
     lib_begin(context);
@@ -52,20 +55,11 @@ gpr_status gpr_context_set(gpr_context *context, gpr_setting setting, uint64_t v
         context->memory = value;
         return GPR_OK;
     case GPR_DEVICE:
-        switch (value) {
-        case GPR_DEVICE_AUTO:
-            context->device = DEVICE_AUTO;
-            return GPR_OK;
-        case GPR_DEVICE_CPU:
-            context->device = DEVICE_CPU;
-            return GPR_OK;
-        case GPR_DEVICE_GPU:
-            context->device = DEVICE_GPU;
-            return GPR_OK;
-        default:
+        if (value > GPR_DEVICE_GPU)
             return lib_fail(context, GPR_ERROR_ARGUMENT, "no device has the number %llu",
                             (unsigned long long)value);
-        }
+        context->device = (enum device_choice)value;
+        return GPR_OK;
     case GPR_MAPPED:
         if (value > 1)
             return lib_fail(context, GPR_ERROR_ARGUMENT, "GPR_MAPPED is 0 or 1");

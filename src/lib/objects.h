@@ -27,6 +27,9 @@
 #define LIB_THREADS_MAX 4096
 #define LIB_GPU_MAX 1023
 
+/* For numbers of the public header that are used as they are inside. */
+#define SAME_NUMBER(one, other) _Static_assert((int)(one) == (int)(other), "they are one number")
+
 /* The states of a context. */
 enum call_state {
     CALL_NONE,     /* no call that takes long is in it */

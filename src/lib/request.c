@@ -197,6 +197,9 @@ static gpr_status set_flag(gpr_request *request, bool *flag, const char *name, u
     return GPR_OK;
 }
 
+SAME_NUMBER(GPR_NAN_SKIP, NAN_SKIP);
+SAME_NUMBER(GPR_NAN_ERROR, NAN_ERROR);
+
 gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
 {
     gpr_context *context = request->context;
@@ -204,20 +207,11 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
     lib_begin(context);
     switch (key) {
     case GPR_NAN:
-        switch (value) {
-        case GPR_NAN_PROPAGATE:
-            request->nan = NAN_PROPAGATE;
-            return GPR_OK;
-        case GPR_NAN_SKIP:
-            request->nan = NAN_SKIP;
-            return GPR_OK;
-        case GPR_NAN_ERROR:
-            request->nan = NAN_ERROR;
-            return GPR_OK;
-        default:
+        if (value > GPR_NAN_ERROR)
             return lib_fail(context, GPR_ERROR_ARGUMENT, "no treatment of NaNs has the number %llu",
                             (unsigned long long)value);
-        }
+        request->nan = (enum nan_policy)value;
+        return GPR_OK;
     case GPR_DDOF:
         request->ddof = value;
         return GPR_OK;

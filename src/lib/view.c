@@ -51,28 +51,19 @@ gpr_status gpr_view_set_data(gpr_view *view, const void *data, const char *dtype
     return GPR_OK;
 }
 
+SAME_NUMBER(GPR_MASK_MISSING_BYTES, VIEW_MASK_MISSING_BYTES);
+SAME_NUMBER(GPR_MASK_VALID_BYTES, VIEW_MASK_VALID_BYTES);
+SAME_NUMBER(GPR_MASK_VALID_BITS, VIEW_MASK_VALID_BITS);
+
 gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *mask, uint64_t offset)
 {
     gpr_context *context = view->context;
-    enum view_mask mask_form = VIEW_MASK_NONE;
+    const enum view_mask mask_form = (enum view_mask)form;
 
     lib_begin(context);
-    switch (form) {
-    case GPR_MASK_NONE:
-        break;
-    case GPR_MASK_MISSING_BYTES:
-        mask_form = VIEW_MASK_MISSING_BYTES;
-        break;
-    case GPR_MASK_VALID_BYTES:
-        mask_form = VIEW_MASK_VALID_BYTES;
-        break;
-    case GPR_MASK_VALID_BITS:
-        mask_form = VIEW_MASK_VALID_BITS;
-        break;
-    default:
+    if ((int)form < GPR_MASK_NONE || form > GPR_MASK_VALID_BITS)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "no form of masks has the number %d",
                         (int)form);
-    }
     if (mask_form != VIEW_MASK_NONE && !mask)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the mask has no address");
     if (offset > INT64_MAX)
