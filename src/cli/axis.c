@@ -140,17 +140,6 @@ static void store_float(unsigned char *to, double x, size_t size)
         element_store(size, to, size == 2 ? half_bits(x) : exact_bits(x));
 }
 
-/* Stores an integer. False where it is beyond the type, or there is none. */
-static bool store_integer(unsigned char *to, const struct integer *x, struct stored field)
-{
-    uint64_t bits;
-
-    if (!axis_integer_bits(x, field.letter == 'i', &bits))
-        return false;
-    element_store(field.size, to, bits);
-    return true;
-}
-
 /* An index that there is none of becomes -1. */
 _Static_assert(PARTIAL_NO_INDEX == UINT64_MAX, "two's complement");
 
@@ -159,32 +148,18 @@ _Static_assert(PARTIAL_NO_INDEX == UINT64_MAX, "two's complement");
 static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char *to, size_t step,
                         struct stored field)
 {
-    const struct axis_plan *plan = batch->plan;
     const union axis_values values = batch->values[j];
-    const struct integer unknown = axis_unknown_integer(plan);
+    const size_t fit = axis_narrow(batch, j);
 
-    switch (axis_kind(plan, plan->operations[j])) {
-    case AXIS_NUMBER:
-        if (field.size == sizeof(double) && step == sizeof(double))
-            memcpy(to, values.number, batch->count * sizeof(double));
-        else
-            for (size_t i = 0; i < batch->count; i++)
-                store_float(to + i * step, values.number[i], field.size);
-        break;
-    case AXIS_COUNT:
+    if (axis_kind(batch->plan, batch->plan->operations[j]) != AXIS_NUMBER)
+        for (size_t i = 0; i < fit; i++)
+            element_store(field.size, to + i * step, values.count[i]);
+    else if (field.size == sizeof(double) && step == sizeof(double))
+        memcpy(to, values.number, batch->count * sizeof(double));
+    else
         for (size_t i = 0; i < batch->count; i++)
-            element_store(field.size, to + i * step, values.count[i]);
-        break;
-    case AXIS_INTEGER:
-        for (size_t i = 0; i < batch->count && batch->narrow[j]; i++)
-            element_store(field.size, to + i * step, values.count[i]);
-        for (size_t i = 0; i < batch->count && !batch->narrow[j]; i++)
-            if (!store_integer(to + i * step,
-                               values.integer[i].known ? &values.integer[i] : &unknown, field))
-                return i;
-        break;
-    }
-    return batch->count;
+            store_float(to + i * step, values.number[i], field.size);
+    return fit;
 }
 
 /* Bytes of each result. */

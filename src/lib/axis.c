@@ -123,37 +123,20 @@ static bool refuse(struct axis_output *out, const struct axis_batch *batch, size
     return false;
 }
 
-/* Stores integers of any size. False where one does not fit. */
-static bool store_integers(struct axis_output *out, const struct axis_batch *batch, size_t j)
-{
-    const struct axis_plan *plan = batch->plan;
-    const struct integer unknown = axis_unknown_integer(plan);
-    const bool with_sign = axis_letter(plan, plan->operations[j]) == 'i';
-    struct cursor c = cursor_at(out, batch->first);
-    uint64_t *const integers = out->results[j];
-
-    for (size_t i = 0; i < batch->count; i++, step(&c)) {
-        const struct integer *x = &batch->values[j].integer[i];
-
-        if (!axis_integer_bits(x->known ? x : &unknown, with_sign, &integers[c.at]))
-            return refuse(out, batch, j, i);
-    }
-    return true;
-}
-
-/* Stores the values of operation j. An index that does not exist becomes -1. */
+/* Stores the values of operation j. An index that does not exist becomes -1. False where an integer does
+   not fit. */
 static bool store(struct axis_output *out, const struct axis_batch *batch, size_t j)
 {
-    const enum axis_kind kind = axis_kind(batch->plan, batch->plan->operations[j]);
+    const bool numbers = axis_kind(batch->plan, batch->plan->operations[j]) == AXIS_NUMBER;
     const union axis_values values = batch->values[j];
+    const size_t fit = axis_narrow(batch, j);
     struct cursor c = cursor_at(out, batch->first);
     const size_t size = sizeof(uint64_t);
-    const unsigned char *const from =
-        kind == AXIS_NUMBER ? (const void *)values.number : values.count;
+    const unsigned char *const from = numbers ? (const void *)values.number : values.count;
     unsigned char *const to = out->results[j];
 
-    if (kind == AXIS_INTEGER && !batch->narrow[j])
-        return store_integers(out, batch, j);
+    if (fit < batch->count)
+        return refuse(out, batch, j, fit);
     if (out->in_order)
         memcpy(to + batch->first * size, from, batch->count * size);
     for (size_t i = 0; i < batch->count && !out->in_order; i++, step(&c))

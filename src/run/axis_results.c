@@ -301,6 +301,24 @@ struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i)
                         : b->values[j].integer[i];
 }
 
+size_t axis_narrow(const struct axis_batch *b, size_t j)
+{
+    const struct operation *op = b->plan->operations[j];
+    const struct integer unknown = axis_unknown_integer(b->plan);
+    const bool with_sign = axis_letter(b->plan, op) == 'i';
+    const union axis_values values = b->values[j];
+
+    if (axis_kind(b->plan, op) != AXIS_INTEGER || b->narrow[j])
+        return b->count;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct integer *x = &values.integer[i];
+
+        if (!axis_integer_bits(x->known ? x : &unknown, with_sign, &values.count[i]))
+            return i;
+    }
+    return b->count;
+}
+
 /* Sums below this, whose `low` is 0, become integers by an addition. */
 #define SMALL_SUM 0x1p51
 

@@ -87,6 +87,11 @@ struct axis_batch {
 /* Value number i of operation j, which is an AXIS_INTEGER. */
 struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i);
 
+/* Makes all values of operation j 64 bits, as those of a narrow one, with the missing value for those that
+   are not known. Returns the slice of the first value that does not fit, or b->count; values of other kinds
+   than AXIS_INTEGER stay as they are. */
+size_t axis_narrow(const struct axis_batch *b, size_t j);
+
 /* Whether it takes more than the rounded sum of each slice to finish what is asked for. */
 bool axis_needs_exact_sums(const struct axis_plan *plan);
 
