@@ -100,74 +100,43 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
     char said[WORDS_MAX], rest[WORDS_MAX], word[SHELL_WORD_MAX] = "";
     char command[SHELL_DECOMPRESSION_MAX];
 
-    switch (a->kind) {
-    case ADVICE_NONE:
-    case ADVICE_CPU:
-    case ADVICE_CPU_TELLS:
-    case ADVICE_ARRAY:
-    case ADVICE_NO_ARRAY:
-    case ADVICE_NO_SHARD:
-    case ADVICE_SHAPE:
-    case ADVICE_SIZES:
-    case ADVICE_WRONG_SHAPE:
-    case ADVICE_SHAPE_UNUSED:
-    case ADVICE_SKIP:
-    case ADVICE_WINDOW:
-    case ADVICE_BINS:
-    case ADVICE_RANGE:
-    case ADVICE_OTHER_TYPE:
-    case ADVICE_TYPE_OF_BYTES:
-    case ADVICE_STORED:
-    case ADVICE_RAW_EMPTY:
-        break;
-    case ADVICE_OVERRIDDEN:
+    if (named && (a->kind == ADVICE_RAW_PART || a->kind == ADVICE_FORTRAN))
+        shell_operand(word, path);
+    if (a->kind == ADVICE_OVERRIDDEN) {
         snprintf(out, size, ": %s", say_overridden(said, a));
-        return;
-    case ADVICE_BETTER_TYPE:
+    } else if (a->kind == ADVICE_BETTER_TYPE) {
         if (!a->typed)
             snprintf(out, size, "; try%s", say_order(a));
         else if (element_is_float(a->type))
             snprintf(out, size, "; try -t %s%s", element_name(a->type), say_order(a));
         else
             snprintf(out, size, "; try -t %s", say_type(said, a));
-        return;
-    case ADVICE_OPEN_TYPE:
+    } else if (a->kind == ADVICE_OPEN_TYPE) {
         snprintf(out, size, ": if they are %s, type -t %s", element_names[a->type].numpy[0],
                  element_name(a->type));
-        return;
-    case ADVICE_RAW_TYPE:
+    } else if (a->kind == ADVICE_RAW_TYPE) {
         snprintf(out, size, "; --format=raw --dtype=%s%s --skip=%" PRIu64 " reads these",
                  element_name(a->type), say_order(a), a->skip);
-        return;
-    case ADVICE_RAW:
+    } else if (a->kind == ADVICE_RAW) {
         snprintf(out, size, " (--format=%s reads it as raw numbers)", raw);
-        return;
-    case ADVICE_RAW_PART:
-        if (named)
-            shell_operand(word, path);
+    } else if (a->kind == ADVICE_RAW_PART) {
         snprintf(out, size,
                  "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64
                  "%s%s (--format=%s reads it as raw numbers)",
                  raw, say_type(said, a), a->skip, a->length, named ? " " : "", word, raw);
-        return;
-    case ADVICE_FORTRAN:
-        if (named)
-            shell_operand(word, path);
+    } else if (a->kind == ADVICE_FORTRAN) {
         snprintf(out, size, "; try: gpureduce --format=fortran -t %s%s%s%s", say_type(said, a),
                  named ? " " : "", word, say_raw(rest, a));
-        return;
-    case ADVICE_PIPE:
+    } else if (a->kind == ADVICE_PIPE) {
         snprintf(out, size, " | gpureduce%s", say_raw(rest, a));
-        return;
-    case ADVICE_DECOMPRESSED:
+    } else if (a->kind == ADVICE_DECOMPRESSED) {
         shell_decompression(command, word, named ? path : "", a->compressed);
         snprintf(out, size, " && gpureduce %s%s", word, say_raw(rest, a));
-        return;
-    case ADVICE_LOAD:
+    } else if (a->kind == ADVICE_LOAD) {
         snprintf(out, size, " && gpureduce out.npy%s", say_raw(rest, a));
-        return;
+    } else {
+        snprintf(out, size, "%s", words[a->kind] ? words[a->kind] : "");
     }
-    snprintf(out, size, "%s", words[a->kind] ? words[a->kind] : "");
 }
 
 const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error, const char *path)
