@@ -91,22 +91,17 @@ static struct check *open_check(struct options *options)
     }
     check->options = options;
     total_clear(&check->total);
-    if (!record_read(&check->record, options->check, &options->session, &options->named)) {
-        close_check(check);
-        return NULL;
+    if (record_read(&check->record, options->check, &options->session, &options->named)) {
+        if (check->record.arrays || options->file_count > 0) {
+            manifest_check(options, &check->record);
+        } else if (take_record(check)) {
+            /* Others of the files may have had no quantiles; which have is compared. */
+            options->session.passes.required = 0;
+            return check;
+        }
     }
-    if (check->record.arrays || options->file_count > 0) {
-        manifest_check(options, &check->record);
-        close_check(check);
-        return NULL;
-    }
-    if (!take_record(check)) {
-        close_check(check);
-        return NULL;
-    }
-    /* Others of the files may have had no quantiles; which have is compared. */
-    options->session.passes.required = 0;
-    return check;
+    close_check(check);
+    return NULL;
 }
 
 /* Sets the options of the session to how the file number i, counted from 0, was read. */
