@@ -92,19 +92,6 @@ bool axis_needs_exact_sums(const struct axis_plan *plan)
     return false;
 }
 
-static size_t value_size(enum axis_kind kind)
-{
-    switch (kind) {
-    case AXIS_NUMBER:
-        return sizeof(double);
-    case AXIS_COUNT:
-        return sizeof(uint64_t);
-    case AXIS_INTEGER:
-        break;
-    }
-    return sizeof(struct integer);
-}
-
 /* Whether anything is asked for that moments_finish sets: the members behind those of
    partial_finish. */
 static bool wants_moments(const struct axis_plan *plan)
@@ -164,7 +151,9 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan,
                              .values_wanted = wants_values(plan),
                              .unwanted = unwanted_moments(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
-        b->values[i].number = calloc(room, value_size(axis_kind(plan, plan->operations[i])));
+        b->values[i].number = calloc(room, axis_kind(plan, plan->operations[i]) == AXIS_INTEGER
+                                               ? sizeof(struct integer)
+                                               : sizeof(double)); /* a count is as large */
         good = b->values[i].number;
     }
     return good;

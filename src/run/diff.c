@@ -937,23 +937,19 @@ static bool get(struct diff_worker *w, int side, const unsigned char *data, stru
 {
     struct diff_pair *p = &w->diff->pairs[w->pair];
     struct chunk_request request = request_of(w, side);
+    enum source_status status = SOURCE_CHUNK;
 
     request.size = request.size < COPIED_BYTES ? request.size : COPIED_BYTES;
     chunk->array = p->sides[side].array;
     chunk->data = data;
     chunk->mapped = false;
-    switch (data ? SOURCE_CHUNK : source_at(p->sides[side].source, &request, chunk)) {
-    case SOURCE_CHUNK:
+    if (!data)
+        status = source_at(p->sides[side].source, &request, chunk);
+    if (status == SOURCE_CHUNK)
         return true;
-    case SOURCE_END: /* the array is damaged, and other pairs go on */
-        atomic_store(&p->failed, true);
-        return false;
-    case SOURCE_FAILED:
-        break;
-    }
-    if (!p->sides[side].own)
+    if (status == SOURCE_FAILED && !p->sides[side].own)
         return give_up(w->diff);
-    atomic_store(&p->failed, true); /* other pairs go on */
+    atomic_store(&p->failed, true); /* the array is damaged, and other pairs go on */
     return false;
 }
 
@@ -1216,27 +1212,24 @@ static bool compare_tiles(struct diff_worker *w, size_t pair)
 static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
 {
     struct chunk_request request = request_of(w, side);
+    enum source_status status;
     struct chunk chunk;
 
     request.worker = 0;
     request.in_place = 0;
     request.size = most * p->sides[side].size;
     request.prompt = p->sides[side].prompt;
-    switch (source_next(p->sides[side].source, &request, &chunk)) {
-    case SOURCE_CHUNK:
+    status = source_next(p->sides[side].source, &request, &chunk);
+    if (status == SOURCE_CHUNK) {
         if (chunk.data != request.buffer)
             memcpy(request.buffer, chunk.data, chunk.count * p->sides[side].size);
         source_release(p->sides[side].source, 0, &chunk);
         return chunk.count;
-    case SOURCE_END:
-        return 0;
-    case SOURCE_FAILED:
-        break;
     }
-    if (p->sides[side].own) /* other pairs go on, and this one to the end: both may be damaged */
-        atomic_store(&p->failed, true);
-    else
+    if (status == SOURCE_FAILED && !p->sides[side].own)
         (void)give_up(w->diff);
+    else if (status == SOURCE_FAILED) /* other pairs go on, and this one: both may be damaged */
+        atomic_store(&p->failed, true);
     return 0;
 }
 

@@ -166,20 +166,11 @@ struct plan plan_input(const struct source_facts *facts, const struct plan_reque
 
 bool plan_again(struct plan *plan, enum source_verdict verdict)
 {
-    switch (plan->how) {
-    case PLAN_GPUS:
-    case PLAN_ONE_GPU:
-        if (plan->how == PLAN_GPUS && verdict == SOURCE_TORN) {
-            plan->how = PLAN_ONE_GPU;
-            return true;
-        }
-        plan->how = PLAN_PARALLEL;
-        return true;
-    case PLAN_PARALLEL:
+    if (plan->how == PLAN_IN_ORDER)
+        return false;
+    if (plan->how == PLAN_PARALLEL)
         plan->how = PLAN_IN_ORDER;
-        return true;
-    case PLAN_IN_ORDER:
-        break;
-    }
-    return false;
+    else
+        plan->how = plan->how == PLAN_GPUS && verdict == SOURCE_TORN ? PLAN_ONE_GPU : PLAN_PARALLEL;
+    return true;
 }

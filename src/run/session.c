@@ -62,14 +62,8 @@ static unsigned feeder_count(const struct session *session)
 {
     const struct session_options *options = session->options;
 
-    switch (options->device) {
-    case DEVICE_CPU:
-        return 0;
-    case DEVICE_AUTO:
-        return 1;
-    case DEVICE_GPU:
-        break;
-    }
+    if (options->device != DEVICE_GPU)
+        return options->device == DEVICE_AUTO;
     return options->threads ? options->threads
                             : engine_cuda.workers(session->gpu.needs.device_count, session->cores);
 }

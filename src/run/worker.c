@@ -114,15 +114,7 @@ static void end_cpu_worker(struct worker *w)
 /* The state of the worker's engine. */
 static struct engine_state *engine_state(const struct worker *w)
 {
-    switch (w->engine) {
-    case ENGINE_CPU:
-        return w->run->cpu;
-    case ENGINE_CUDA:
-        return gpu_engine(w->run->gpu);
-    case ENGINES:
-        break;
-    }
-    return NULL;
+    return w->engine == ENGINE_CPU ? w->run->cpu : gpu_engine(w->run->gpu);
 }
 
 /* Whether an engine worker for one can be restarted for the other. */
