@@ -64,34 +64,18 @@ gpr_status lib_fail_masked_digest(gpr_context *context)
 }
 
 /* The status of an error. */
-static gpr_status status_of(enum error_kind kind)
-{
-    switch (kind) {
-    case ERROR_NONE:
-        break;
-    case ERROR_MEMORY:
-        return GPR_ERROR_MEMORY;
-    case ERROR_READ:
-        return GPR_ERROR_READ;
-    case ERROR_DATA:
-        return GPR_ERROR_DATA;
-    case ERROR_CHANGED:
-        return GPR_ERROR_CHANGED;
-    case ERROR_REQUEST:
-    case ERROR_OTHERS:
-        return GPR_ERROR_UNSUPPORTED;
-    case ERROR_NAN:
-        return GPR_ERROR_NAN;
-    case ERROR_WRITE:
-        return GPR_ERROR_CANCELLED;
-    case ERROR_GPU:
-    case ERROR_NO_GPU:
-        return GPR_ERROR_DEVICE;
-    case ERROR_INTERNAL:
-        break;
-    }
-    return GPR_ERROR_INTERNAL;
-}
+static const gpr_status statuses[] = {[ERROR_MEMORY] = GPR_ERROR_MEMORY,
+                                      [ERROR_READ] = GPR_ERROR_READ,
+                                      [ERROR_DATA] = GPR_ERROR_DATA,
+                                      [ERROR_CHANGED] = GPR_ERROR_CHANGED,
+                                      [ERROR_REQUEST] = GPR_ERROR_UNSUPPORTED,
+                                      [ERROR_OTHERS] = GPR_ERROR_UNSUPPORTED,
+                                      [ERROR_NAN] = GPR_ERROR_NAN,
+                                      [ERROR_WRITE] = GPR_ERROR_CANCELLED,
+                                      [ERROR_GPU] = GPR_ERROR_DEVICE,
+                                      [ERROR_NO_GPU] = GPR_ERROR_DEVICE,
+                                      [ERROR_INTERNAL] = GPR_ERROR_INTERNAL,
+                                      [ERROR_NONE] = GPR_ERROR_INTERNAL};
 
 /* Advice that is the same whatever it is about: the text that follows an error. Commands in the texts of
    others stand alone. */
@@ -145,7 +129,7 @@ gpr_status lib_fail_named(gpr_context *context, const char *name, const char *ar
                           const struct error *error)
 {
     lib_write_error(context->text, name, array, error);
-    context->status = status_of(error->kind);
+    context->status = statuses[error->kind];
     context->offset = error->offset;
     context->about_array = array;
     if (array)
@@ -189,16 +173,8 @@ gpr_status lib_parse_type(gpr_context *context, const char *name, enum element_t
 
 gpr_status lib_parse_order(gpr_context *context, gpr_order order, bool *swap)
 {
-    switch (order) {
-    case GPR_ORDER_NATIVE:
-        *swap = false;
+    *swap = order != GPR_ORDER_NATIVE && (order == GPR_ORDER_BIG) != element_host_is_big();
+    if (order == GPR_ORDER_NATIVE || order == GPR_ORDER_LITTLE || order == GPR_ORDER_BIG)
         return GPR_OK;
-    case GPR_ORDER_LITTLE:
-        *swap = element_host_is_big();
-        return GPR_OK;
-    case GPR_ORDER_BIG:
-        *swap = !element_host_is_big();
-        return GPR_OK;
-    }
     return lib_fail(context, GPR_ERROR_ARGUMENT, "no order of bytes has the number %d", (int)order);
 }
