@@ -433,7 +433,7 @@ int main(int argc, char **argv)
 {
     struct options options;
     struct ranks ranks = {.options = &options};
-    enum command_line_action action;
+    enum arguments_action action;
     bool quiescent = true;
     int status;
 
@@ -453,9 +453,9 @@ int main(int argc, char **argv)
             end_job();
     }
     action = command_line_parse(argc, argv, &options);
-    if (action == COMMAND_LINE_RUN && !operands_expand(&options))
-        action = COMMAND_LINE_WRONG;
-    if (all_agree(action == COMMAND_LINE_RUN))
+    if (action == ARGUMENTS_RUN && !operands_expand(&options))
+        action = ARGUMENTS_WRONG;
+    if (all_agree(action == ARGUMENTS_RUN))
         quiescent = run(&ranks);
     stdio_close();
     operands_free(&options);

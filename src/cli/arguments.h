@@ -109,9 +109,9 @@ struct arguments {
 };
 
 enum arguments_action {
-    ARGUMENTS_RUN,
+    ARGUMENTS_RUN,  /* the program is to do its work */
     ARGUMENTS_DONE, /* --help or the like was printed */
-    ARGUMENTS_WRONG
+    ARGUMENTS_WRONG /* the command line is wrong; a message says how */
 };
 
 /* The words that are no options: they are moved to the front of argv, after argv[0], and end in

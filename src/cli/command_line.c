@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/arguments.h"
 #include "cli/failure.h"
 #include "cli/message.h"
 #include "cli/process.h"
@@ -1441,10 +1440,11 @@ static bool axis_goes_with(struct options *options)
     return true;
 }
 
-enum command_line_action command_line_parse(int argc, char **argv, struct options *options)
+enum arguments_action command_line_parse(int argc, char **argv, struct options *options)
 {
     static char standard_input[] = "-";
     static char *default_files[] = {standard_input, NULL};
+    enum arguments_action action;
     struct operands operands;
 
     *options = (struct options){
@@ -1455,23 +1455,18 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
         .ranks = of_ranks,
     };
     process_settings(&options->session);
-    switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
-    case ARGUMENTS_RUN:
-        break;
-    case ARGUMENTS_DONE:
-        return COMMAND_LINE_DONE;
-    case ARGUMENTS_WRONG:
-        return COMMAND_LINE_WRONG;
-    }
+    action = arguments_parse(&arguments, argc, argv, options, &operands);
+    if (action != ARGUMENTS_RUN)
+        return action;
     if (!choose_command(options, operands.given) || !rows_go_with(options) ||
         (options->command == COMMAND_DIFF && !diff_possible(options, &operands)))
-        return COMMAND_LINE_WRONG;
+        return ARGUMENTS_WRONG;
     options->session.input.plausibility = !options->quiet;
     if (options->command == COMMAND_CHECK) {
         options->files = operands.words;
         options->file_count = operands.count;
         options->session.input.wanted = &options->wanted;
-        return COMMAND_LINE_RUN;
+        return ARGUMENTS_RUN;
     }
     if (options->operation_count == 0 && options->session.passes.histogram.kind == HISTOGRAM_NONE &&
         !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))
@@ -1480,7 +1475,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
     if (!digest_goes_with(options) || !partial_check(options))
-        return COMMAND_LINE_WRONG;
+        return ARGUMENTS_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && message_erasable()
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.wanted = &options->wanted;
@@ -1489,14 +1484,14 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
     if (!histogram_goes_with(options) || !partial_goes_with(options) || !axis_goes_with(options))
-        return COMMAND_LINE_WRONG;
+        return ARGUMENTS_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {
         if (strcmp(options->files[i], "-") == 0 && isatty(STDIN_FILENO)) {
             message_error(EXIT_USAGE, "standard input is a terminal: name a file, or pipe one in "
                                       "(try 'gpureduce --help')");
-            return COMMAND_LINE_WRONG;
+            return ARGUMENTS_WRONG;
         }
     }
-    return COMMAND_LINE_RUN;
+    return ARGUMENTS_RUN;
 }

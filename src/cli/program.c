@@ -85,7 +85,7 @@ int program_main(int argc, char **argv, const struct source_tuning *source,
     stdio_open();
     signals_open();
     message_program("gpureduce");
-    if (command_line_parse(argc, argv, &options) == COMMAND_LINE_RUN && operands_expand(&options) &&
+    if (command_line_parse(argc, argv, &options) == ARGUMENTS_RUN && operands_expand(&options) &&
         choose_shard(&options)) {
         options.session.input.tuning = source;
         options.session.tuning = session;

@@ -88,13 +88,13 @@ static void command_line(const unsigned char *data, size_t size)
     }
     fuzz_messages_clear();
     switch (command_line_parse(argc, argv, &options)) {
-    case COMMAND_LINE_RUN:
+    case ARGUMENTS_RUN:
         check_parsed(&options);
         break;
-    case COMMAND_LINE_DONE:
+    case ARGUMENTS_DONE:
         fuzz_check(fuzz_messages.errors == 0, "help, and an error: %s", fuzz_messages.text);
         break;
-    case COMMAND_LINE_WRONG:
+    case ARGUMENTS_WRONG:
         fuzz_check(fuzz_messages.errors == 1 && fuzz_messages.status == EXIT_USAGE,
                    "refused with %u errors, status %d: %s", fuzz_messages.errors,
                    fuzz_messages.status, fuzz_messages.text);
