@@ -26,15 +26,9 @@ static const char *say_type(char said[WORDS_MAX], const struct advice *a)
 
 static const char *say_order(const struct advice *a)
 {
-    switch (a->order) {
-    case ELEMENT_ORDER_LITTLE:
-        return " --endian=little";
-    case ELEMENT_ORDER_BIG:
-        return " --endian=big";
-    case ELEMENT_ORDER_UNSAID:
-        break;
-    }
-    return "";
+    return a->order == ELEMENT_ORDER_LITTLE ? " --endian=little"
+           : a->order == ELEMENT_ORDER_BIG  ? " --endian=big"
+                                            : "";
 }
 
 /* The options that a header overrides. */
