@@ -20,6 +20,11 @@ gpr_status gpr_context_new(gpr_context **context)
 
     if (!made)
         return GPR_ERROR_MEMORY;
+    made->reducer = reducer_new(made);
+    if (!made->reducer) {
+        free(made);
+        return GPR_ERROR_MEMORY;
+    }
     made->offset = ERROR_NO_OFFSET;
     made->device = DEVICE_AUTO;
     *context = made;

@@ -69,7 +69,7 @@ struct gpr_context {
     struct cuda_comparer *device_comparer;
     struct cuda_masker *device_masker;
 
-    struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
+    struct reducer *reducer; /* threads and engines, which are kept */
 };
 
 struct gpr_view {

@@ -117,14 +117,10 @@ static void forbid_mapping(struct reducer *r)
     r->tuning.zstd.unmapped = true;
 }
 
-/* The reducer of a context. NULL without memory. */
-static struct reducer *get(gpr_context *context)
+struct reducer *reducer_new(gpr_context *context)
 {
-    struct reducer *r = context->reducer;
+    struct reducer *r = calloc(1, sizeof *r);
 
-    if (r)
-        return r;
-    r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     r->context = context;
@@ -136,7 +132,6 @@ static struct reducer *get(gpr_context *context)
                                              .end = end_progress,
                                              .context = r};
     forbid_mapping(r);
-    context->reducer = r;
     return r;
 }
 
@@ -161,8 +156,6 @@ static void close_session(struct reducer *r)
 
 UNCHECKED void reducer_close(struct reducer *r)
 {
-    if (!r)
-        return;
     close_session(r);
     if (r->worker)
         engine_cpu.worker_close(r->worker);
@@ -415,13 +408,11 @@ static bool cut_part(gpr_input *input, struct source_options *options, struct er
 gpr_status reducer_find_files(gpr_input *input)
 {
     const struct source_options *options = &input->options;
-    struct reducer *r = get(input->context);
+    struct reducer *r = input->context->reducer;
     struct error error;
     const char *about;
     bool good;
 
-    if (!r)
-        return lib_fail_memory(input->context);
     if (options->has_descriptor || options->read || options->part.end > 0)
         return GPR_OK;
     input->set.log = &r->log;
@@ -449,14 +440,11 @@ static bool take_shape(struct reducer *r, gpr_input *input, struct error *error)
 
 gpr_status reducer_open(gpr_input *input)
 {
-    struct reducer *r = get(input->context);
-    struct source_options options;
+    struct reducer *r = input->context->reducer;
+    struct source_options options = input_options(r, input, UINT64_MAX);
     struct error error;
     bool good;
 
-    if (!r)
-        return lib_fail_memory(input->context);
-    options = input_options(r, input, UINT64_MAX);
     options.threads = reducer_threads(r->context);
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
@@ -608,14 +596,13 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     gpr_context *context = input->context;
     const struct view *view = choose_view(input, request);
     const bool has_mask = input->in_memory && view->mask_form != VIEW_MASK_NONE;
-    struct reducer *r;
+    struct reducer *r = context->reducer;
     gpr_result *made;
     gpr_status status;
 
     if (device_holds(input))
         return device_reduce(input, view, request, result);
-    r = get(context);
-    made = r ? result_new(request) : NULL;
+    made = result_new(request);
     if (!made)
         return lib_fail_memory(context);
     if (has_mask && (request->wants & PARTIAL_DIGEST)) {
@@ -757,13 +744,10 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
 gpr_status reducer_each(gpr_input *input, const struct reducer_each *each)
 {
     gpr_context *context = input->context;
-    struct reducer *r = get(context);
-    gpr_status status;
+    const gpr_status status = suits_one_run(input, each->request)
+                                  ? reduce_at_once(context->reducer, input, each)
+                                  : reduce_in_turn(input, each);
 
-    if (!r)
-        return lib_fail_memory(context);
-    status = suits_one_run(input, each->request) ? reduce_at_once(r, input, each)
-                                                 : reduce_in_turn(input, each);
     if (status == GPR_OK)
         lib_begin(context); /* the errors of arrays have been told */
     return status;
@@ -903,13 +887,13 @@ gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_reque
     gpr_context *context = inputs[0]->context;
     const size_t files = list_files(inputs, count, NULL);
     gpr_input **const all_files = malloc(files * sizeof(gpr_input *));
-    struct several several = {.r = get(context), .inputs = all_files, .request = request};
+    struct several several = {.r = context->reducer, .inputs = all_files, .request = request};
     char **paths = malloc(files * sizeof *paths);
     gpr_result *made = result_new(request);
     struct total *total = malloc(sizeof *total);
     gpr_status status = GPR_ERROR_MEMORY;
 
-    if (several.r && all_files && paths && made && total) {
+    if (all_files && paths && made && total) {
         const struct session_inputs all = {
             .paths = paths, .count = (int)files, .prepare = prepare_input, .context = &several};
 
@@ -944,12 +928,8 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                      struct session_options *options)
 {
     gpr_context *context = input->context;
-    struct reducer *r = get(context);
+    struct reducer *r = context->reducer;
 
-    if (!r) {
-        (void)lib_fail_memory(context);
-        return false;
-    }
     if (context->memory > 0) {
         (void)lib_fail(context, GPR_ERROR_UNSUPPORTED,
                        "the memory for this call cannot be limited");

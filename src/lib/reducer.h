@@ -16,7 +16,10 @@
 struct engine_worker;
 struct reducer;
 
-/* Joins all threads and frees the reducer. NULL is allowed. */
+/* Makes the reducer of a context. NULL without memory. */
+struct reducer *reducer_new(gpr_context *context);
+
+/* Joins all threads and frees the reducer. */
 void reducer_close(struct reducer *r);
 
 /* Has a worker of the CPU's engine reduce the first `elements` elements of a view, on this thread.
@@ -50,12 +53,12 @@ struct reducer_each {
 };
 gpr_status reducer_each(gpr_input *input, const struct reducer_each *each);
 
-/* The threads of a call of a context that has a reducer: as many as were set, or one for each core. The
-   cores are counted once: it takes several files of the system, and longer than a small array. */
+/* The threads of a call: as many as were set, or one for each core. The cores are counted once: it takes
+   several files of the system, and longer than a small array. */
 unsigned reducer_threads(gpr_context *context);
 
 /* Sets how a job of its own reduces an input for a request: by the threads and the GPU of the
-   context, which is told of progress. False, with an error of the context, without memory. */
+   context, which is told of progress. False, with an error of the context. */
 bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                      struct session_options *options);
 
