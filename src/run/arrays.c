@@ -209,6 +209,18 @@ static void keep_partial(struct arrays *a, size_t k, const struct partial *parti
         memcpy(a->kept + k * a->kept_size, partial, a->kept_size);
 }
 
+/* Sets the quantiles of an array without elements; those of a container that is read in order are left
+   out. */
+static void put_no_quantiles(struct arrays *a, size_t k)
+{
+    const struct pass_request *request = &a->options->passes;
+
+    for (unsigned i = 0; a->info->parallel && i < request->quantile_count; i++) {
+        a->results[k].quantiles[request->places[i]] = NAN;
+        a->found[k].quantiles |= UINT32_C(1) << request->places[i];
+    }
+}
+
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
                            const char *path, unsigned workers)
 {
@@ -246,6 +258,7 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
         } else if (info->picks[k].elements == 0) {
             keep_partial(a, k, &none);
             round_result(a, k, &none, NULL, &a->results[k]);
+            put_no_quantiles(a, k);
         }
     }
     return a;
@@ -356,16 +369,6 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
 bool arrays_has(const struct arrays *a, size_t k)
 {
     return a->found[k].done;
-}
-
-void arrays_put_empty(struct arrays *a, size_t k)
-{
-    const struct pass_request *request = &a->options->passes;
-
-    for (unsigned i = 0; i < request->quantile_count; i++) {
-        a->results[k].quantiles[request->places[i]] = NAN;
-        a->found[k].quantiles |= UINT32_C(1) << request->places[i];
-    }
 }
 
 /* Sees whether --nan=error makes an error of an array. */

@@ -56,9 +56,6 @@ void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct parti
 /* Whether array number k has a result, or an error. */
 bool arrays_has(const struct arrays *a, size_t k);
 
-/* Sets the quantiles of array number k, which has no elements, to NaN. */
-void arrays_put_empty(struct arrays *a, size_t k);
-
 /* Sets the result, or the error, of array number k, which was reduced in a run of its own. */
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
 

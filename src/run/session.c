@@ -847,11 +847,8 @@ static bool reduce_one_by_one(struct session *session, const char *path,
     for (size_t k = 0; k < info->pick_count; k++) {
         if (info->picks[k].array->unreadable) /* its error is known */
             continue;
-        if (info->picks[k].elements == 0 && info->pick_count > 1) {
-            arrays_put_empty(session->arrays, k);
-            continue;
-        }
-        if (info->picks[k].elements > 0 && arrays_has(session->arrays, k))
+        /* One without elements has a result, but if it is the only one, a histogram may be wanted. */
+        if ((info->picks[k].elements > 0 || info->pick_count > 1) && arrays_has(session->arrays, k))
             continue;
         session->inputs += k + 1 < info->pick_count; /* threads are kept */
         (void)reduce_input(session,
