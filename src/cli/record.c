@@ -160,32 +160,25 @@ static bool accept_line(struct parse *r, const struct record_line *line)
  * JSON.
  */
 
-/* The name of a file, which may be as long as the line. */
-static bool read_file(struct parse *r, struct json_reader *json, struct record_line *line)
+/* The name of a file, which may be as long as the line; `escaped`: as in TSV, in the place of one that
+   lacks bytes. */
+static bool read_file(struct parse *r, struct json_reader *json, struct record_line *line,
+                      bool escaped)
 {
     size_t size = strlen(r->text) + 1;
 
-    if (r->named)
+    if (r->named && !escaped)
         return wrong(r, "\"file\" is given twice");
     r->named = true;
+    free(line->file);
+    line->file = NULL;
     if (json_read_null(json))
         return true;
     line->file = malloc(size);
     if (!line->file)
         return out_of_memory(r);
     json_read_string(json, line->file, size);
-    return true;
-}
-
-/* The name of a file as in TSV, in the place of one that lacks bytes. */
-static bool read_escaped_file(struct parse *r, struct json_reader *json, struct record_line *line)
-{
-    free(line->file);
-    line->file = NULL;
-    r->named = false;
-    if (!read_file(r, json, line))
-        return false;
-    if (line->file)
+    if (escaped)
         escape_undo(line->file);
     return true;
 }
@@ -378,10 +371,8 @@ static bool read_member(struct parse *r, struct json_reader *json, struct record
         return beyond(r, key);
     if (op) {
         return read_value(r, json, op, line->value[operation_number_of(op)]);
-    } else if (strcmp(key, "file") == 0) {
-        return read_file(r, json, line);
-    } else if (strcmp(key, "file_escaped") == 0) {
-        return read_escaped_file(r, json, line);
+    } else if (strcmp(key, "file") == 0 || strcmp(key, "file_escaped") == 0) {
+        return read_file(r, json, line, strcmp(key, "file_escaped") == 0);
     } else if (why) {
         return json_read_null(json) || json->failed || wrong(r, "%s", why);
     } else if (strcmp(key, "histogram") == 0) {
