@@ -220,6 +220,7 @@ struct output {
     bool placed;              /* results are written where they belong in it, in any order */
     uint64_t header_size;     /* bytes of it before the results */
     size_t result_size;       /* bytes of each */
+    _Atomic int unplaced;     /* why results could not be placed, as errno; 0: nothing is known */
     bool failed;              /* it could not be written to, as an error has said */
     struct error error;       /* why there are no results; valid if `refused` is set */
     struct engine_state *gpu; /* NULL where the CPU does it */
@@ -378,20 +379,22 @@ static uint64_t place_of(const struct output *out, uint64_t k)
     return out->header_size + k * out->result_size;
 }
 
-static bool place(void *context, uint64_t first, const void *bytes, size_t size, int *error)
+static bool place(void *context, uint64_t first, const void *bytes, size_t size)
 {
-    const struct output *out = context;
+    struct output *out = context;
 
     if (output_place(out->npy.stream, bytes, size, place_of(out, first)))
         return true;
     /* Some file systems take what they write in order alone. */
-    *error = errno == EINVAL || errno == EOPNOTSUPP ? 0 : errno;
+    if (errno != EINVAL && errno != EOPNOTSUPP)
+        atomic_store(&out->unplaced, errno);
     return false;
 }
 
 /* Writes bytes to the .npy; those of results where they belong. */
-static bool write_npy(struct output *out, uint64_t first, const void *bytes, size_t size, int error)
+static bool write_npy(struct output *out, uint64_t first, const void *bytes, size_t size)
 {
+    const int error = atomic_load(&out->unplaced);
     bool good = !out->failed && error == 0;
 
     good = good && (out->placed ? output_place(out->npy.stream, bytes, size, place_of(out, first))
@@ -404,13 +407,13 @@ static bool write_npy(struct output *out, uint64_t first, const void *bytes, siz
     return good;
 }
 
-static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t size, int error)
+static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t size)
 {
     struct output *out = context;
     bool good = true;
 
     if (out->npy.stream)
-        return write_npy(out, first, bytes, size, error);
+        return write_npy(out, first, bytes, size);
     for (size_t i = 0; i < size && good; i += FLUSHED_BYTES) {
         const size_t some = size - i < FLUSHED_BYTES ? size - i : FLUSHED_BYTES;
 
@@ -463,7 +466,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         if (!good)
             no_memory(out);
         out->placed = false;
-        good = good && write_npy(out, 0, header.data, header.size, 0);
+        good = good && write_npy(out, 0, header.data, header.size);
         free(header.data);
         out->header_size = header.size;
         out->result_size = npy_size(plan);

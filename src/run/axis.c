@@ -66,7 +66,6 @@ MUTEX_ROLE_OF(axis_part, struct axis_part, mutex);
 struct axis_piece {
     uint64_t first, count;
     struct buffer bytes;    /* taken over; without data where they have been placed */
-    int error;              /* why they could not be placed; 0: nothing is known against it */
     bool refused;           /* there is no result after these: the output ends here */
     uint64_t refused_index; /* where in its slice the NaN is */
 };
@@ -237,8 +236,8 @@ static void write_locked(struct axis_run *run)
         bool written;
 
         axis_order_unlock(o);
-        written = !sink->write || sink->write(sink->context, piece.first, piece.bytes.data,
-                                              piece.bytes.size, piece.error);
+        written = !sink->write ||
+                  sink->write(sink->context, piece.first, piece.bytes.data, piece.bytes.size);
         if (piece.refused)
             refuse(run, &piece);
         axis_order_lock(o);
@@ -541,11 +540,8 @@ static void place_early(struct axis_worker *w, struct buffer *own)
     struct axis_piece *piece = &w->piece;
 
     if (!sink->write || !w->run->has_places ||
-        piece->first + piece->count == w->run->layout->results)
-        return;
-    if (!sink->place(sink->context, piece->first, piece->bytes.data, piece->bytes.size,
-                     &piece->error) &&
-        piece->error == 0)
+        piece->first + piece->count == w->run->layout->results ||
+        !sink->place(sink->context, piece->first, piece->bytes.data, piece->bytes.size))
         return;
     *own = piece->bytes;
     own->size = 0;

@@ -44,13 +44,11 @@ struct axis_sink {
     /* Asked after `begin`: whether results can be placed. */
     bool (*has_places)(void *context);
     /* Writes bytes, the results from `first` on, where they belong, whatever has been written. Any
-       thread. False where that cannot be: with why in *error (errno), for `write` to tell, or with
-       0 there, where it may be once all results before these are written. */
-    bool (*place)(void *context, uint64_t first, const void *bytes, size_t size, int *error);
+       thread. False where that cannot be: then `write` is called with them. */
+    bool (*place)(void *context, uint64_t first, const void *bytes, size_t size);
     /* Writes bytes, the results from `first` on, in order, one thread at a time; none, with a size
-       of 0, of what has been placed. `error`, but for 0, is why they could not be placed: then this
-       fails. False on failure. */
-    bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
+       of 0, of what has been placed. False on failure. */
+    bool (*write)(void *context, uint64_t first, const void *bytes, size_t size);
     void *context;
 };
 
