@@ -179,34 +179,6 @@ static bool npy_is_numbers(const struct axis_plan *plan)
            stored_as(plan, plan->operations[0]).size == sizeof(double);
 }
 
-/* Adds results, in this machine's byte order; those that do not stand in the array are left out.
-   False without memory, or where an integer is beyond its type: then *beyond is the operation's
-   number, and *slice which of the batch. */
-static bool npy_values(const struct axis_batch *batch, struct buffer *bytes, size_t *beyond,
-                       size_t *slice)
-{
-    const struct axis_plan *plan = batch->plan;
-    const size_t step = npy_size(plan);
-    size_t at = 0;
-    unsigned char *to;
-
-    *slice = batch->count;
-    to = buffer_extend(bytes, step * batch->count);
-    if (!to)
-        return false;
-    for (size_t j = 0; j < plan->operation_count; j++) {
-        const struct stored field = stored_as(plan, plan->operations[j]);
-
-        *beyond = j;
-        *slice = store_all(batch, j, to + at, step, field);
-        if (*slice < batch->count)
-            return false;
-        at += field.size;
-    }
-    bytes->size += step * batch->count;
-    return true;
-}
-
 /*
  * The output of arrays: rows, or a .npy.
  */
@@ -304,8 +276,8 @@ static void write_without(struct output *out, const char *error)
     writer_end(w);
 }
 
-/* Says which integer the .npy has no room for: one, of all that threads find. */
-static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
+/* Says which integer the .npy has no room for: one, of all that threads find. Returns false. */
+static bool say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const bool missing = !axis_integer(batch, j, i).known;
@@ -316,10 +288,10 @@ static void say_beyond(struct output *out, const struct axis_batch *batch, size_
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
     if (atomic_exchange(&out->refused, true))
-        return;
+        return false;
     (void)axis_show_place(place, plan->layout, batch->first + i);
     writer_show(text, &value, out->options->number);
-    (void)error_set(
+    return error_set(
         &out->error, ERROR_REQUEST,
         missing
             ? "the %s of slice [%s] is missing, and %s is no unsigned integer; leave out --output"
@@ -327,10 +299,32 @@ static void say_beyond(struct output *out, const struct axis_batch *batch, size_
         plan->operations[j]->name, place, text);
 }
 
-static void no_memory(struct output *out)
+/* Says that there is no memory: once, of all threads. Returns false. */
+static bool no_memory(struct output *out)
 {
-    if (!atomic_exchange(&out->refused, true))
-        (void)error_memory(&out->error);
+    return !atomic_exchange(&out->refused, true) && error_memory(&out->error);
+}
+
+/* Adds results to a .npy, in this machine's byte order. False without memory, or where an integer is beyond
+   its type. */
+static bool npy_values(struct output *out, const struct axis_batch *batch, struct buffer *bytes)
+{
+    const struct axis_plan *plan = batch->plan;
+    const size_t step = out->result_size;
+    unsigned char *to = buffer_extend(bytes, step * batch->count);
+
+    if (!to)
+        return no_memory(out);
+    for (size_t j = 0; j < plan->operation_count; j++) {
+        const struct stored field = stored_as(plan, plan->operations[j]);
+        const size_t slice = store_all(batch, j, to, step, field);
+
+        if (slice < batch->count)
+            return say_beyond(out, batch, j, slice);
+        to += field.size;
+    }
+    bytes->size += step * batch->count;
+    return true;
 }
 
 static bool render(void *context, const struct axis_batch *batch, struct buffer *bytes)
@@ -338,26 +332,15 @@ static bool render(void *context, const struct axis_batch *batch, struct buffer 
     struct output *out = context;
     struct writer w = out->writer;
 
-    if (out->npy.stream) {
-        size_t beyond = 0, slice;
-
-        if (npy_values(batch, bytes, &beyond, &slice))
-            return true;
-        if (slice < batch->count)
-            say_beyond(out, batch, beyond, slice);
-        else
-            no_memory(out);
-        return false;
-    }
+    if (out->npy.stream)
+        return npy_values(out, batch, bytes);
     w.out = bytes;
     w.print = NULL;
     w.other = (struct buffer){0};
     for (size_t i = 0; i < batch->count; i++)
         write_row(&w, out, batch, i);
     writer_close(&w);
-    if (bytes->failed)
-        no_memory(out);
-    return !bytes->failed;
+    return !bytes->failed || no_memory(out);
 }
 
 static double *numbers(void *context, const struct axis_plan *plan, struct buffer *bytes,
@@ -462,9 +445,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
                                  plan->operations[j]->name);
         if (!output_open(&out->npy, out->options->axis_output))
             return false;
-        good = npy_header(plan, &header);
-        if (!good)
-            no_memory(out);
+        good = npy_header(plan, &header) || no_memory(out);
         out->placed = false;
         good = good && write_npy(out, 0, header.data, header.size);
         free(header.data);
