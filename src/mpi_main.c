@@ -353,10 +353,9 @@ static bool see_the_same(const struct ranks *r)
     bool same = true;
 
     MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (counts[0] != -counts[1]) {
-        message_error(EXIT_FAILED, "some ranks see %d files, others %d", counts[0], -counts[1]);
-        return false;
-    }
+    if (counts[0] != -counts[1])
+        return message_error(EXIT_FAILED, "some ranks see %d files, others %d", counts[0],
+                             -counts[1]);
     units = allocate(2 * count, sizeof *units);
     for (size_t i = 0; i < count; i++) {
         units[2 * i] = r->parts[i].units;

@@ -57,8 +57,7 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
     /* One that had to be quoted already is. */
     snprintf(word, sizeof word, strcmp(quoted, value) == 0 ? "'%s'" : "%s", quoted);
     snprintf(text, sizeof text, format, word);
-    message_error(EXIT_USAGE, "%s (try '%s --help')", text, a->program);
-    return false;
+    return message_error(EXIT_USAGE, "%s (try '%s --help')", text, a->program);
 }
 
 /*

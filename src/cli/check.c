@@ -34,10 +34,8 @@ static bool take_record(struct check *check)
 
     check->files = calloc(record->count + 1, sizeof *check->files);
     check->line_of = calloc(record->count + 1, sizeof *check->line_of);
-    if (!check->files || !check->line_of) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
+    if (!check->files || !check->line_of)
+        return message_error(EXIT_FAILED, "out of memory");
     options->files = check->files;
     options->file_count = 0;
     for (size_t i = 0; i < record->count; i++) {
@@ -52,12 +50,10 @@ static bool take_record(struct check *check)
             }
         if (!line->file)
             continue;
-        if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
-            message_error(
+        if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0)
+            return message_error(
                 EXIT_FAILED,
                 "standard input is both the record and a file in it; give the record as a file");
-            return false;
-        }
         check->line_of[options->file_count] = i;
         check->files[options->file_count++] = line->file;
     }

@@ -89,20 +89,17 @@ bool gnuplot_possible(const char *path)
     char quoted[ESCAPE_QUOTE_MAX];
     int null, status, lost;
 
-    if (!gnuplot_format(path)) {
-        message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
-                      escape_quote(quoted, path));
-        return false;
-    }
+    if (!gnuplot_format(path))
+        return message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
+                             escape_quote(quoted, path));
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     status = run_gnuplot("--version", null, null, null, &lost);
     if (null >= 0)
         close(null);
-    if (status != 0) {
-        message_error(EXIT_FAILED,
-                      "cannot plot: gnuplot does not work (install gnuplot, or leave out --plot)");
-        return false;
-    }
+    if (status != 0)
+        return message_error(
+            EXIT_FAILED,
+            "cannot plot: gnuplot does not work (install gnuplot, or leave out --plot)");
     return output_possible(path);
 }
 

@@ -339,10 +339,9 @@ static bool is_possible(const struct manifest *m)
                 (piped && options->file_count == 0 && line->file && strcmp(line->file, "-") == 0);
         if (!line->file || line->failed || digest_of(m, line)[0])
             continue;
-        message_error(EXIT_FAILED,
-                      "%s: has no digests (--op=digest), by which --check finds arrays in files",
-                      name_input(name, options->check));
-        return false;
+        return message_error(
+            EXIT_FAILED, "%s: has no digests (--op=digest), by which --check finds arrays in files",
+            name_input(name, options->check));
     }
     for (int i = 0; i < options->file_count; i++)
         twice = twice || (piped && strcmp(options->files[i], "-") == 0);

@@ -66,27 +66,23 @@ static bool take(struct merge *m, const struct partial_text *part, struct merger
     case MERGER_TAKEN:
         return true;
     case MERGER_TYPE:
-        message_error(EXIT_FAILED, "%s: has type %s, but the same input at %s has type %s",
-                      show_place(m, origin, place), element_name(part->type),
-                      show_place(m, merged->first, other), element_name(merged->type));
-        return false;
+        return message_error(EXIT_FAILED, "%s: has type %s, but the same input at %s has type %s",
+                             show_place(m, origin, place), element_name(part->type),
+                             show_place(m, merged->first, other), element_name(merged->type));
     case MERGER_MISSING:
     case MERGER_SCALE:
-        message_error(EXIT_FAILED, "%s: has other %s than the same input at %s",
-                      show_place(m, origin, place),
-                      verdict == MERGER_SCALE ? "scale or offset" : "missing values",
-                      show_place(m, merged->first, other));
-        return false;
+        return message_error(EXIT_FAILED, "%s: has other %s than the same input at %s",
+                             show_place(m, origin, place),
+                             verdict == MERGER_SCALE ? "scale or offset" : "missing values",
+                             show_place(m, merged->first, other));
     case MERGER_LENGTH:
-        message_error(EXIT_FAILED,
-                      "%s: its input has %" PRIu64
-                      " elements, but that of the same name at %s has %" PRIu64,
-                      show_place(m, origin, place), part->of, show_place(m, merged->first, other),
-                      merged->of);
-        return false;
+        return message_error(EXIT_FAILED,
+                             "%s: its input has %" PRIu64
+                             " elements, but that of the same name at %s has %" PRIu64,
+                             show_place(m, origin, place), part->of,
+                             show_place(m, merged->first, other), merged->of);
     case MERGER_MEMORY:
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
+        return message_error(EXIT_FAILED, "out of memory");
     }
     return false;
 }
@@ -109,10 +105,8 @@ static bool take_lines(struct merge *m, FILE *in, size_t number)
         else if (partial_text_read(&part, line, length, error) && part.bag)
             snprintf(error, sizeof error,
                      "is of a bag, which does not say what elements of an array it has");
-        if (*error) {
-            message_error(EXIT_FAILED, "%s: %s", show_place(m, origin, place), error);
-            return false;
-        }
+        if (*error)
+            return message_error(EXIT_FAILED, "%s: %s", show_place(m, origin, place), error);
         if (!take(m, &part, origin))
             return false;
     }
@@ -127,10 +121,8 @@ static bool take_file(struct merge *m, size_t number)
     FILE *in = standard ? stdin : fopen(path, "re");
     bool good = in && take_lines(m, in, number);
 
-    if (!in || ferror(in)) {
-        message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(errno));
-        good = false;
-    }
+    if (!in || ferror(in))
+        good = message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(errno));
     if (in && !standard)
         fclose(in);
     return good;
@@ -153,20 +145,16 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     const struct merger_piece *one, *two;
     struct partial_range gap;
 
-    if (merged_overlap(a, &one, &two)) {
-        message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also counted at %s%s",
-                      show_place(m, two->origin, place), two->range.begin,
-                      name_both(name, a->input, a->array), show_place(m, one->origin, other),
-                      names_nothing(a->input) ? " (--label tells them apart)" : "");
-        return false;
-    }
-    if (!m->options->allow_gaps && merged_gap(a, &gap)) {
-        message_error(EXIT_FAILED,
-                      "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
-                      " are in no partial result (--allow-gaps accepts that)",
-                      name_both(name, a->input, a->array), gap.begin, gap.end - 1, a->of);
-        return false;
-    }
+    if (merged_overlap(a, &one, &two))
+        return message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also counted at %s%s",
+                             show_place(m, two->origin, place), two->range.begin,
+                             name_both(name, a->input, a->array), show_place(m, one->origin, other),
+                             names_nothing(a->input) ? " (--label tells them apart)" : "");
+    if (!m->options->allow_gaps && merged_gap(a, &gap))
+        return message_error(EXIT_FAILED,
+                             "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
+                             " are in no partial result (--allow-gaps accepts that)",
+                             name_both(name, a->input, a->array), gap.begin, gap.end - 1, a->of);
     return true;
 }
 
@@ -183,16 +171,13 @@ static bool is_held(const struct merge *m, const struct merged *a)
     for (size_t i = 0; i < all; i++) {
         const struct operation *op = i < count ? options->operations[i] : compared[i - count];
 
-        if (op->kind == OPERATION_DIGEST && merged_gap(a, &gap)) {
-            message_error(EXIT_FAILED, "%s: has no digest, since elements are missing",
-                          name_both(name, a->input, a->array));
-            return false;
-        }
+        if (op->kind == OPERATION_DIGEST && merged_gap(a, &gap))
+            return message_error(EXIT_FAILED, "%s: has no digest, since elements are missing",
+                                 name_both(name, a->input, a->array));
         if (!(scale_wants(&a->scale, op->wants) & ~a->holds) || operation_quantile(op))
             continue;
-        message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
-                      show_place(m, a->lacks, place), op->name);
-        return false;
+        return message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
+                             show_place(m, a->lacks, place), op->name);
     }
     return true;
 }
@@ -201,10 +186,8 @@ static bool check(const struct merge *m)
 {
     bool good = true;
 
-    if (m->merger.count == 0) {
-        message_error(EXIT_FAILED, "there are no partial results to merge");
-        return false;
-    }
+    if (m->merger.count == 0)
+        return message_error(EXIT_FAILED, "there are no partial results to merge");
     for (size_t i = 0; i < m->merger.count; i++)
         good = is_complete(m, &m->merger.merged[i]) && is_held(m, &m->merger.merged[i]) && good;
     return good;

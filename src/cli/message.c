@@ -157,7 +157,7 @@ static void say(const char *prefix, const char *format, va_list arguments)
     free(escaped);
 }
 
-void message_error(enum exit_status status, const char *format, ...)
+bool message_error(enum exit_status status, const char *format, ...)
 {
     va_list arguments;
     int before = atomic_load(&latched);
@@ -167,6 +167,7 @@ void message_error(enum exit_status status, const char *format, ...)
     va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
+    return false;
 }
 
 void message_warning(const char *format, ...)

@@ -30,8 +30,8 @@ void message_program(const char *name);
 enum message_choice { MESSAGE_ALL, MESSAGE_NOTHING };
 void message_choose(enum message_choice choice);
 
-/* Prints "name: text" as a line and raises the exit status to `status`. */
-void message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
+/* Prints "name: text" as a line and raises the exit status to `status`. Returns false. */
+bool message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
 
 /* Prints "name: warning: text" as a line. */
 void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);

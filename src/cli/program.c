@@ -46,8 +46,7 @@ static bool choose_shard(struct options *options)
     options->parts = calloc((size_t)options->file_count + 1, sizeof *options->parts);
     if (!parts || !options->parts) {
         free(parts);
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
+        return message_error(EXIT_FAILED, "out of memory");
     }
     if (!shard_plan(&options->shard, options->files, options->file_count, &options->session.input,
                     parts, &failed, &error)) {

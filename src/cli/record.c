@@ -48,14 +48,12 @@ static bool wrong(const struct parse *r, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    message_error(EXIT_FAILED, "%s: line %zu: %s", r->name, r->line, text);
-    return false;
+    return message_error(EXIT_FAILED, "%s: line %zu: %s", r->name, r->line, text);
 }
 
 static bool out_of_memory(const struct parse *r)
 {
-    message_error(EXIT_FAILED, "%s: out of memory", r->name);
-    return false;
+    return message_error(EXIT_FAILED, "%s: out of memory", r->name);
 }
 
 /* A new line of the record, to be filled in; NULL when out of memory. */
@@ -549,14 +547,10 @@ static bool read_lines(struct parse *r, FILE *in)
             return false;
     }
     /* Some libraries set no error if there was no memory for a line. */
-    if (ferror(in) || !feof(in)) {
-        message_error(EXIT_FAILED, "%s: %s", r->name, message_errno());
-        return false;
-    }
-    if (r->files == 0) {
-        message_error(EXIT_FAILED, "%s: holds no results", r->name);
-        return false;
-    }
+    if (ferror(in) || !feof(in))
+        return message_error(EXIT_FAILED, "%s: %s", r->name, message_errno());
+    if (r->files == 0)
+        return message_error(EXIT_FAILED, "%s: holds no results", r->name);
     return true;
 }
 
@@ -572,10 +566,8 @@ bool record_read(struct record *record, const char *path, const struct session_o
     bool good;
 
     *record = (struct record){0};
-    if (!in) {
-        message_error(EXIT_FAILED, "%s: %s", r.name, strerror(errno));
-        return false;
-    }
+    if (!in)
+        return message_error(EXIT_FAILED, "%s: %s", r.name, strerror(errno));
     good = read_lines(&r, in);
     free(r.text);
     free(r.heading);

@@ -20,8 +20,7 @@ bool writer_open(struct writer *w)
     if (buffer_extend(w->out, WRITER_PRINTED + WRITER_PRINTED / 4))
         return true;
     w->out->failed = false; /* it is said here */
-    message_error(EXIT_FAILED, "out of memory");
-    return false;
+    return message_error(EXIT_FAILED, "out of memory");
 }
 
 /* The columns that a UTF-8 text takes, but for characters that take two or none. */

@@ -732,9 +732,8 @@ static bool take_on_gpu(struct axis_worker *w, struct take *t)
 
     if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
                      &found)) {
-        source_error(w->run->source, ERROR_GPU, "GPU: %s", ops->error(w->gpu));
         w->failed = true;
-        return false;
+        return source_error(w->run->source, ERROR_GPU, "GPU: %s", ops->error(w->gpu));
     }
     if (found.parts == 0)
         take(t);
@@ -755,9 +754,8 @@ static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struc
     if (w->gpu && !chunk->mapped)
         return take_on_gpu(w, t);
     if (!mapping_call(chunk->mapped, take, t)) {
-        source_lost(w->run->source, chunk);
         w->failed = true;
-        return false;
+        return source_lost(w->run->source, chunk);
     }
     return !w->slicer.failed || fail(w);
 }
@@ -1016,10 +1014,8 @@ static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_
 /* Whether the shape has the elements of a chunk. */
 static bool check_chunk(const struct axis_run *run, const struct chunk *chunk)
 {
-    if (chunk->index + chunk->count <= run->layout->elements)
-        return true;
-    source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
-    return false;
+    return chunk->index + chunk->count <= run->layout->elements ||
+           source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
 }
 
 /* A chunk, and the memory where all elements are to be. */
@@ -1041,10 +1037,7 @@ static bool spool_chunk(const struct axis_run *run, const struct chunk *chunk)
 {
     struct spooled spooled = {chunk, run->spool, run->info->element_size};
 
-    if (mapping_call(chunk->mapped, copy_chunk, &spooled))
-        return true;
-    source_lost(run->source, chunk);
-    return false;
+    return mapping_call(chunk->mapped, copy_chunk, &spooled) || source_lost(run->source, chunk);
 }
 
 static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
@@ -1422,10 +1415,8 @@ static bool find_tile(struct axis_tile *t)
         t->x.data = lent.data;
     else if (!read_tile(t, begin))
         return false;
-    if (!mapping_call(lent.mapped, take_tile, t)) {
-        source_lost(run->source, &lent);
-        return false;
-    }
+    if (!mapping_call(lent.mapped, take_tile, t))
+        return source_lost(run->source, &lent);
     if (lent.data) {
         if (t->x.columns == inner)
             source_return(run->source, w->number, lent.data, (size_t)span);
@@ -1816,14 +1807,12 @@ static bool reduce_by(struct axis_run *run, struct axis_worker *workers, unsigne
     if (needs_spool(run)) {
         const uint64_t bytes = run->layout->elements * run->info->element_size;
 
-        if (bytes > source_memory()) {
-            source_error(
+        if (bytes > source_memory())
+            return source_error(
                 run->source, ERROR_MEMORY,
                 "quantiles along an axis of what is read in order take memory for all %" PRIu64
                 " bytes, more than half of the machine's",
                 bytes);
-            return false;
-        }
         run->spool = mapping_alloc((size_t)bytes);
         good = run->spool && run_workers(run, spool_work, workers, count);
         for (unsigned i = 0; i < count && good; i++)
@@ -1885,15 +1874,12 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
         return true;
     }
     *shape = request->shape;
-    if (!shape->known) {
-        source_refuse(run->source, (struct advice){.kind = ADVICE_SHAPE},
-                      "has no header with a shape");
-        return false;
-    }
+    if (!shape->known)
+        return source_refuse(run->source, (struct advice){.kind = ADVICE_SHAPE},
+                             "has no header with a shape");
     if (axis_fit_shape(shape, run->info->elements, &error))
         return true;
-    source_fail(run->source, error);
-    return false;
+    return source_fail(run->source, error);
 }
 
 struct source_options axis_source_options(const struct session_options *options)
@@ -1948,12 +1934,10 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
     if (plan->scale.given && plan->scale.factor < 0 && (plan->wants & PARTIAL_WHERE))
         plan->wants |= PARTIAL_WHERE; /* the least number is that of the greatest element */
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if (run->gpu && (masked || quantiles_of(run)->quantile_count > 0)) {
-        source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      masked ? "it has a mask, which the GPU cannot read"
-                             : "the GPU finds no quantiles along an axis");
-        return false;
-    }
+    if (run->gpu && (masked || quantiles_of(run)->quantile_count > 0))
+        return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                             masked ? "it has a mask, which the GPU cannot read"
+                                    : "the GPU finds no quantiles along an axis");
     return true;
 }
 
@@ -1970,10 +1954,8 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
         return false;
-    if (!axis_layout(&shape, request->axis, request->more, layout, reason)) {
-        source_error(run->source, ERROR_REQUEST, "%s", reason);
-        return false;
-    }
+    if (!axis_layout(&shape, request->axis, request->more, layout, reason))
+        return source_error(run->source, ERROR_REQUEST, "%s", reason);
     outcome->bytes = layout->elements * element_size(plan->given);
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;
@@ -1985,10 +1967,9 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     order_open(&run->order);
     run->has_places = !run->sink->write || run->sink->has_places(run->sink->context);
     if (quantiles_of(run)->quantile_count > 0 && layout->length > UINT32_MAX) {
-        source_error(run->source, ERROR_REQUEST,
-                     "has slices of more than %" PRIu32 " elements, too long for quantiles",
-                     UINT32_MAX);
-        good = false;
+        good = source_error(run->source, ERROR_REQUEST,
+                            "has slices of more than %" PRIu32 " elements, too long for quantiles",
+                            UINT32_MAX);
     } else if (layout->elements == 0) {
         good = read_empty(run) && deliver_empty(run);
     } else {
@@ -1996,18 +1977,14 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     }
     written = order_close(run);
     good = good && source_finish(run->source) == SOURCE_COMPLETE;
-    if (good && run->elements != layout->elements) {
-        source_refuse(
+    if (good && run->elements != layout->elements)
+        return source_refuse(
             run->source,
             (struct advice){.kind = run->info->shape.known ? ADVICE_NONE : ADVICE_WRONG_SHAPE},
             "ends after %" PRIu64 " elements, but its shape has %" PRIu64, run->elements,
             layout->elements);
-        good = false;
-    }
-    if (good && written != layout->results) {
-        source_error(run->source, ERROR_INTERNAL, "internal error: results are missing");
-        good = false;
-    }
+    if (good && written != layout->results)
+        return source_error(run->source, ERROR_INTERNAL, "internal error: results are missing");
     return good;
 }
 

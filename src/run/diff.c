@@ -223,18 +223,20 @@ static void add_error(struct diff *d, const char *name, struct error error)
         (void)note_no_memory(d);
 }
 
-/* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. */
-static void item_error(struct diff *d, struct diff_item *item, struct error error)
+/* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. Returns false. */
+static bool item_error(struct diff *d, struct diff_item *item, struct error error)
 {
     char name[DIFF_ITEM_NAME_MAX];
 
     item->kind = DIFF_FAILED;
     name_item(name, d, item, 0);
     add_error(d, name, error);
+    return false;
 }
 
-/* Notes what is wrong with the array that an item has on one side, which makes it DIFF_FAILED. */
-static void side_error(struct diff *d, struct diff_item *item, int side, struct error error)
+/* Notes what is wrong with the array that an item has on one side, which makes it DIFF_FAILED. Returns
+   false. */
+static bool side_error(struct diff *d, struct diff_item *item, int side, struct error error)
 {
     char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
 
@@ -242,6 +244,7 @@ static void side_error(struct diff *d, struct diff_item *item, int side, struct 
     sprintf(name, "%s: array %s", source_info(item->sides[side].source)->name,
             name_array(shown, item->sides[side].array->name));
     add_error(d, name, error);
+    return false;
 }
 
 /* Warns about `count` items, of which this is the first. */
@@ -469,10 +472,8 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
         diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
         for (int side = 0; side < DIFF_SIDES; side++) {
-            if (is_unknown(d, item, side)) {
-                side_error(d, item, side, container_why(item->sides[side].array));
-                return false;
-            }
+            if (is_unknown(d, item, side))
+                return side_error(d, item, side, container_why(item->sides[side].array));
         }
         if (diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B)) {
             item->kind = DIFF_TYPE;
@@ -493,13 +494,13 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
         item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
     } else if (are_turned(item) && !can_turn(d, item)) {
-        item_error(d, item,
-                   error_of(ERROR_REQUEST,
-                            "one is in Fortran order, the other in C order; these cannot be "
-                            "compared if both are pipes, if their type is not read, if only the "
-                            "first elements are asked for, or if the one that is compressed or in "
-                            "chunks needs too much memory"));
-        return false;
+        return item_error(
+            d, item,
+            error_of(ERROR_REQUEST,
+                     "one is in Fortran order, the other in C order; these cannot be "
+                     "compared if both are pipes, if their type is not read, if only the "
+                     "first elements are asked for, or if the one that is compressed or in "
+                     "chunks needs too much memory"));
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
         item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
@@ -508,12 +509,10 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct container_array *array = item->sides[side].array;
 
-        if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
-            item_error(
+        if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count))
+            return item_error(
                 d, item,
                 error_of(ERROR_REQUEST, "reading its chunks in order needs too much memory"));
-            return false;
-        }
     }
     return !(d->request->verdict_only && item->kind != DIFF_SAME);
 }
@@ -582,12 +581,11 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
         const char *const lacking =
             container_find_missing(item->sides[side].array, type, values, &m);
 
-        if (lacking) {
-            item_error(d, item,
-                       error_of(ERROR_REQUEST, "the missing value %s is not a value of type %s",
-                                lacking, diff_type(item, side)));
-            return false;
-        }
+        if (lacking)
+            return item_error(d, item,
+                              error_of(ERROR_REQUEST,
+                                       "the missing value %s is not a value of type %s", lacking,
+                                       diff_type(item, side)));
         if (m.count == 0)
             continue;
         item->sides[side].missing = malloc(sizeof m);
@@ -596,27 +594,24 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
         *item->sides[side].missing = m;
     }
     if (d->request->cast && !one_scale && element_is_integer(diff_element(item, DIFF_B, &swap)) &&
-        element_size(diff_element(item, DIFF_B, &swap)) == 8) {
-        item_error(d, item,
-                   error_advised((struct advice){.kind = ADVICE_STORED},
-                                 "casts to %s of numbers with another scale or offset are not "
-                                 "supported",
-                                 diff_type(item, DIFF_B)));
-        return false;
-    }
-    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !have_common_type(item)) {
-        item_error(d, item,
-                   error_of(ERROR_REQUEST,
-                            "a tolerance in ulps needs a type that has all numbers of %s and %s",
-                            diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
-        return false;
-    }
-    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !one_scale) {
-        item_error(d, item,
-                   error_advised((struct advice){.kind = ADVICE_STORED},
-                                 "a tolerance in ulps needs two arrays of one scale and offset"));
-        return false;
-    }
+        element_size(diff_element(item, DIFF_B, &swap)) == 8)
+        return item_error(
+            d, item,
+            error_advised((struct advice){.kind = ADVICE_STORED},
+                          "casts to %s of numbers with another scale or offset are not "
+                          "supported",
+                          diff_type(item, DIFF_B)));
+    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !have_common_type(item))
+        return item_error(
+            d, item,
+            error_of(ERROR_REQUEST,
+                     "a tolerance in ulps needs a type that has all numbers of %s and %s",
+                     diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
+    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !one_scale)
+        return item_error(
+            d, item,
+            error_advised((struct advice){.kind = ADVICE_STORED},
+                          "a tolerance in ulps needs two arrays of one scale and offset"));
     return true;
 }
 
@@ -1944,10 +1939,8 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
     p->sides[side].own =
         source_open_array(p->sides[side].source, item->sides[side].array, &input,
                           item->sides[side].array->tiles ? d->worker_count : 1, &error);
-    if (!p->sides[side].own) {
-        side_error(d, item, side, error);
-        return false;
-    }
+    if (!p->sides[side].own)
+        return side_error(d, item, side, error);
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
     /* Those of a pair in two orders would be decoded for every column of its tiles. */

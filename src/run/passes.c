@@ -68,8 +68,7 @@ void passes_close(struct passes *r)
 
 static bool changed(const struct run *run)
 {
-    source_error(run->source, ERROR_CHANGED, "it changed while it was read");
-    return false;
+    return source_error(run->source, ERROR_CHANGED, "it changed while it was read");
 }
 
 /* The beginning of run number `number` of `count`, so that it ends before `limit`: anywhere in its
@@ -243,16 +242,14 @@ static bool is_for_type(const struct passes *r, const struct run *run)
 
     if (r->request.histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
-    if (run->info->scale.given) {
-        source_refuse(run->source, (struct advice){.kind = ADVICE_BINS},
-                      "it has a scale or an offset, and exponents are those of stored numbers");
-        return false;
-    }
+    if (run->info->scale.given)
+        return source_refuse(
+            run->source, (struct advice){.kind = ADVICE_BINS},
+            "it has a scale or an offset, and exponents are those of stored numbers");
     if (!element_is_integer(type))
         return true;
-    source_refuse(run->source, (struct advice){.kind = ADVICE_BINS}, "%s has no exponents",
-                  element_name(type));
-    return false;
+    return source_refuse(run->source, (struct advice){.kind = ADVICE_BINS}, "%s has no exponents",
+                         element_name(type));
 }
 
 /* Leaves out quantiles that may be, where they would take passes that cannot be had. */
@@ -355,9 +352,8 @@ bool passes_take(struct passes *r, const struct run *run, struct partial *partia
     case PASS_PLAN_MEMORY:
         return source_no_memory(run->source);
     case PASS_PLAN_ENDLESS:
-        source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE},
-                      "the minimum or the maximum is infinite");
-        return false;
+        return source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE},
+                             "the minimum or the maximum is infinite");
     }
     *partial = r->first;
     return true;

@@ -229,18 +229,15 @@ static bool check_partial(const struct run *run, const struct container_array *a
     if (run->options->nan == NAN_ERROR && partial->nan > 0) {
         if (array)
             container_shape(array, &shape);
-        source_error(s, ERROR_NAN, "element %s is a NaN",
-                     array_show_place(place, &shape, partial->first_nan));
-        return false;
+        return source_error(s, ERROR_NAN, "element %s is a NaN",
+                            array_show_place(place, &shape, partial->first_nan));
     }
     if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut ||
          (info->scattered && info->undecoded)) &&
-        partial->count != info->elements - info->first && !source_limited(s)) {
-        source_error(s, ERROR_INTERNAL,
-                     "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
-                     partial->count, info->elements - info->first);
-        return false;
-    }
+        partial->count != info->elements - info->first && !source_limited(s))
+        return source_error(s, ERROR_INTERNAL,
+                            "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
+                            partial->count, info->elements - info->first);
     return true;
 }
 
@@ -328,18 +325,15 @@ static bool engine_has_kernels(const struct run *run)
 {
     /* plan->no_gpu is set if the CPU is to read tiles of zstd that the GPU does not decode. */
     if (run->options->device == DEVICE_GPU && run->info->scattered && !run->info->undecoded &&
-        !run->plan->no_gpu) {
-        source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      "it is stored in chunks, which the GPU cannot read");
-        return false;
-    }
+        !run->plan->no_gpu)
+        return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                             "it is stored in chunks, which the GPU cannot read");
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
-    source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                  "the GPU has no kernels for these operations on %s",
-                  element_name(run->setup.type));
-    return false;
+    return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                         "the GPU has no kernels for these operations on %s",
+                         element_name(run->setup.type));
 }
 
 /* Whether containers are taken that can only be read in order, and once: by the CPU, where whatever

@@ -56,10 +56,8 @@ static bool reduce_chunk(struct worker *w, const struct engine *engine, struct e
 {
     struct reduce_call call = {engine, ew, chunk, ENGINE_FAILED};
 
-    if (!mapping_call(chunk->mapped, call_reduce, &call)) {
-        source_lost(w->run->source, chunk);
-        return false;
-    }
+    if (!mapping_call(chunk->mapped, call_reduce, &call))
+        return source_lost(w->run->source, chunk);
     *status = call.status;
     return true;
 }
@@ -295,8 +293,8 @@ static bool engine_failed(struct worker *w, const char *reason)
                  "GPU failed: %s; continuing on the CPU", reason);
         return true;
     }
-    source_error(run->source, gpu ? ERROR_GPU : ERROR_MEMORY, "%s%s", gpu ? "GPU: " : "", reason);
-    return false;
+    return source_error(run->source, gpu ? ERROR_GPU : ERROR_MEMORY, "%s%s", gpu ? "GPU: " : "",
+                        reason);
 }
 
 /* Without memory for one more worker fewer will do; but each GPU, and the CPU, must have one. */

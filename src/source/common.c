@@ -37,18 +37,18 @@ void source_cancel(struct source *s)
     atomic_store(&s->failed, true);
 }
 
-void source_fail(struct source *s, struct error error)
+bool source_fail(struct source *s, struct error error)
 {
     /* Bytes that are only looked at may be anything; that they cannot be read, or that there is no
        memory, is always an error. */
     if (!s->muted || error.kind == ERROR_MEMORY || error.kind == ERROR_READ)
         fail(s, error);
+    return false;
 }
 
 bool source_no_memory(struct source *s)
 {
-    source_error(s, ERROR_MEMORY, "out of memory");
-    return false;
+    return source_error(s, ERROR_MEMORY, "out of memory");
 }
 
 #define READ_ERROR "read error at byte %" PRIu64 ": %s"
@@ -544,11 +544,11 @@ void source_leave(struct source *s, unsigned worker)
         s->ops->leave(s, worker);
 }
 
-void source_lost(struct source *s, const struct chunk *chunk)
+bool source_lost(struct source *s, const struct chunk *chunk)
 {
     if (s->ops->lost)
         s->ops->lost(s, chunk);
-    source_error(s, ERROR_CHANGED, "the file was changed while it was read");
+    return source_error(s, ERROR_CHANGED, "the file was changed while it was read");
 }
 
 /* Checks that the file still holds all that was read. Reading alone does not tell: behind the end

@@ -442,8 +442,8 @@ void source_return(struct source *s, unsigned worker, const void *data, size_t c
 void source_leave(struct source *s, unsigned worker);
 
 /* Makes the source fail after bytes of a mapped chunk could not be read: reads them again to find
-   out why. Any worker. */
-void source_lost(struct source *s, const struct chunk *chunk);
+   out why. Returns false. Any worker. */
+bool source_lost(struct source *s, const struct chunk *chunk);
 
 /* The number of elements that were left out so far because of a mask, and are in no chunk. */
 uint64_t source_left_out(const struct source *s);
@@ -509,8 +509,8 @@ bool source_limited(const struct source *s);
 /* The work so far. Any thread. */
 struct source_stats source_stats(const struct source *s);
 
-/* Makes the source fail with this reason, unless it has failed before. Any worker. */
-void source_fail(struct source *s, struct error error);
+/* Makes the source fail with this reason, unless it has failed before. Returns false. Any worker. */
+bool source_fail(struct source *s, struct error error);
 
 /* Makes the source fail with an error of error_of; or with ERROR_REQUEST, by error_advised: the
    input does not allow what is requested. */

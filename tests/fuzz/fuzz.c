@@ -239,11 +239,11 @@ static void take_message(char text[sizeof fuzz_messages.text], const char *forma
                    "a message with a control character: %s", text);
 }
 
-void __wrap_message_error(enum exit_status status, const char *format, ...)
+bool __wrap_message_error(enum exit_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void __wrap_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-void __wrap_message_error(enum exit_status status, const char *format, ...)
+bool __wrap_message_error(enum exit_status status, const char *format, ...)
 {
     va_list arguments;
 
@@ -255,6 +255,7 @@ void __wrap_message_error(enum exit_status status, const char *format, ...)
     if (status > fuzz_messages.status)
         fuzz_messages.status = status;
     pthread_mutex_unlock(&messages_mutex);
+    return false;
 }
 
 void __wrap_message_warning(const char *format, ...)
