@@ -501,19 +501,17 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
     if (!source_fits_consecutive(s->array, inputs)) {
         const struct division d = divide(s->array);
 
-        source_error(s, ERROR_REQUEST,
-                     "reading its chunks in order needs %" PRIu64 " bytes of memory; %" PRIu64
-                     " are allowed",
-                     memory_for(s->array, &d, 1), source_memory() / inputs);
-        return false;
+        return source_error(s, ERROR_REQUEST,
+                            "reading its chunks in order needs %" PRIu64
+                            " bytes of memory; %" PRIu64 " are allowed",
+                            memory_for(s->array, &d, 1), source_memory() / inputs);
     }
-    if (is_mostly_unwritten(s)) {
-        source_error(s, ERROR_REQUEST,
-                     "it has %" PRIu64 " elements, most of which were never written: these are not "
-                     "read one by one",
-                     s->info.elements);
-        return false;
-    }
+    if (is_mostly_unwritten(s))
+        return source_error(s, ERROR_REQUEST,
+                            "it has %" PRIu64
+                            " elements, most of which were never written: these are not "
+                            "read one by one",
+                            s->info.elements);
     b = calloc(1, sizeof *b);
     if (!b)
         return source_no_memory(s);

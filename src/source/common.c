@@ -434,13 +434,11 @@ bool source_check_end(struct source *s, uint64_t size)
     const char *where = s->info.compressed ? " of the decompressed data" : "";
     const uint64_t unit = s->array ? s->array->record_stride : s->info.element_size;
 
-    if (size < s->data_offset) {
-        source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
-                      "%s only %" PRIu64 " byte%s long, but %" PRIu64 " %s to be skipped",
-                      s->info.compressed ? "the decompressed data are" : "is", size, plural(size),
-                      s->data_offset, s->data_offset == 1 ? "is" : "are");
-        return false;
-    }
+    if (size < s->data_offset)
+        return source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
+                             "%s only %" PRIu64 " byte%s long, but %" PRIu64 " %s to be skipped",
+                             s->info.compressed ? "the decompressed data are" : "is", size,
+                             plural(size), s->data_offset, s->data_offset == 1 ? "is" : "are");
     if (s->stated != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
         source_error_at(s, ERROR_DATA, size,
                         "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64

@@ -778,12 +778,10 @@ UNCHECKED bool compressed_resume(struct source *s, const struct stream_refusal *
     struct compressed_state *p = s->state;
     struct reader *reader;
 
-    if (!p->pipe || !holds(s, place->frame)) {
-        source_refuse(s, (struct advice){.kind = ADVICE_CPU_TELLS},
-                      "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes",
-                      place->frame);
-        return false;
-    }
+    if (!p->pipe || !holds(s, place->frame))
+        return source_refuse(
+            s, (struct advice){.kind = ADVICE_CPU_TELLS},
+            "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes", place->frame);
     p->pipe->ring = &p->rings[0];
     p->pipe->from = place->frame;
     p->pipe->to = p->rings[0].present;

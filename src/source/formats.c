@@ -122,12 +122,11 @@ static bool layout_untyped(struct source *s, const struct npy *npy)
     if (element_size(s->options.type) != npy->untyped) {
         const bool two = npy->untyped == 2;
 
-        source_refuse(
+        return source_refuse(
             s,
             (struct advice){.kind = ADVICE_OPEN_TYPE, .type = two ? ELEMENT_BF16 : ELEMENT_F8E4M3},
             "the .npy header says only that elements have %s",
             two ? "2 bytes (V2)" : "1 byte (V1)");
-        return false;
     }
     s->info.type = s->options.type;
     s->info.swap = (order == ELEMENT_ORDER_BIG) != element_host_is_big();
@@ -404,13 +403,11 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
         return false;
     reader_push(reader, magic, (size_t)got);
     found = find_compression(asked, magic, (size_t)got);
-    if (asked && !found) {
-        source_error(s, ERROR_DATA, "%s",
-                     asked->compression != COMPRESSION_ZSTD && !inflate_possible()
-                         ? "cannot be decompressed: this program was built without zlib"
-                         : asked->wrong);
-        return false;
-    }
+    if (asked && !found)
+        return source_error(s, ERROR_DATA, "%s",
+                            asked->compression != COMPRESSION_ZSTD && !inflate_possible()
+                                ? "cannot be decompressed: this program was built without zlib"
+                                : asked->wrong);
     if (!found)
         return true;
     s->info.compressed = true;
@@ -589,21 +586,17 @@ bool formats_layout(struct source *s, struct reader *reader)
         if (got < 0)
             return false;
         found = s->info.compressed ? recognise(head, (size_t)got, true) : NULL;
-        if (found) {
-            source_error(s, ERROR_DATA,
-                         "byte 0: the decompressed data are %s-compressed again; decompress once "
-                         "with '%s -dc' first",
-                         found->name,
-                         s->info.compression == COMPRESSION_ZLIB ? "pigz"
-                                                                 : find_named(s->info.compression));
-            return false;
-        }
+        if (found)
+            return source_error(
+                s, ERROR_DATA,
+                "byte 0: the decompressed data are %s-compressed again; decompress once "
+                "with '%s -dc' first",
+                found->name,
+                s->info.compression == COMPRESSION_ZLIB ? "pigz" : find_named(s->info.compression));
         found = recognise(head, (size_t)got, false);
     }
-    if (!found && asked) {
-        source_error(s, ERROR_DATA, "%s", asked->wrong);
-        return false;
-    }
+    if (!found && asked)
+        return source_error(s, ERROR_DATA, "%s", asked->wrong);
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
     if (!found || (!found->recognise && (s->options.plausibility || found->id == SOURCE_FORTRAN))) {
         reader->probing = true;

@@ -112,15 +112,12 @@ static bool open_file(struct source *s, struct stat *status)
     }
     if (s->fd >= 0 && !open_pair(s))
         return false;
-    if (s->fd < 0 || fstat(s->fd, status) != 0) {
-        source_error(s, ERROR_READ, "%s", strerror(errno));
-        return false;
-    }
+    if (s->fd < 0 || fstat(s->fd, status) != 0)
+        return source_error(s, ERROR_READ, "%s", strerror(errno));
     flags = fcntl(s->fd, F_GETFL);
-    if (flags >= 0 && ((flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY)) {
-        source_error(s, ERROR_READ, "cannot be read: it is closed, or open for writing only");
-        return false;
-    }
+    if (flags >= 0 && ((flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY))
+        return source_error(s, ERROR_READ,
+                            "cannot be read: it is closed, or open for writing only");
     if (S_ISDIR(status->st_mode)) {
         s->directory = find_directory(s);
         s->info.repeatable = s->directory;
@@ -129,10 +126,9 @@ static bool open_file(struct source *s, struct stat *status)
         return s->directory;
     }
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
-    if (s->pair_size > 0 && !s->info.repeatable) {
-        source_error(s, ERROR_READ, "a pair of NIfTI files, whose image is not a regular file");
-        return false;
-    }
+    if (s->pair_size > 0 && !s->info.repeatable)
+        return source_error(s, ERROR_READ,
+                            "a pair of NIfTI files, whose image is not a regular file");
     return true;
 }
 
@@ -171,10 +167,9 @@ static bool is_same_file(struct source *s, const struct stat *status, bool has_s
                                         .input_bytes = input_bytes};
     if (!earlier || !earlier->known)
         return true;
-    if (s->info.file.device != earlier->device || s->info.file.number != earlier->number) {
-        source_error(s, ERROR_CHANGED, "it changed while it was read: it is another file now");
-        return false;
-    }
+    if (s->info.file.device != earlier->device || s->info.file.number != earlier->number)
+        return source_error(s, ERROR_CHANGED,
+                            "it changed while it was read: it is another file now");
     if (input_bytes < earlier->input_bytes) {
         source_became_shorter(s, s->start + earlier->input_bytes);
         return false;
@@ -482,14 +477,11 @@ static bool can_be_read(struct source *s)
 {
     const struct container_format *asked = arrays_asked(&s->options);
 
-    if ((s->info.compressed || !s->has_size) && s->options.part.begin > 0 && !s->options.part.cut) {
-        source_error(s, ERROR_REQUEST, "cannot be split: its decompressed size is unknown");
-        return false;
-    }
+    if ((s->info.compressed || !s->has_size) && s->options.part.begin > 0 && !s->options.part.cut)
+        return source_error(s, ERROR_REQUEST, "cannot be split: its decompressed size is unknown");
     if (!asked || s->has_size || !s->info.repeatable)
         return true;
-    source_error(s, ERROR_DATA, "is empty, and not %s", asked->article);
-    return false;
+    return source_error(s, ERROR_DATA, "is empty, and not %s", asked->article);
 }
 
 static bool open_format(struct source *s, unsigned workers)
@@ -629,8 +621,8 @@ static bool has_wanted(struct source *s)
     wanted->chosen = true;
     if (wanted->included == 0 || s->options.as_bytes)
         return true;
-    source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY}, "is one array without a name");
-    return false;
+    return source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY},
+                         "is one array without a name");
 }
 
 /* Notes that arrays may be in an input that could not be opened. Returns false. */
