@@ -682,10 +682,8 @@ bool table_plot(const struct table *t, const char *path, const struct table_plot
     if (!t || t->failed || !format)
         return false;
     script = tmpfile();
-    if (!script) {
-        message_error(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
-        return false;
-    }
+    if (!script)
+        return message_error(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
     if (!write_script(&plot, script, format))
         message_error(EXIT_FAILED, "%s: there is nothing to plot", escape_quote(quoted, path));
     else if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)

@@ -249,16 +249,12 @@ static bool check_command_line(const struct command_line *c)
 {
     const char *program = generate_arguments.program;
 
-    if (c->bytes == UINT64_MAX) {
-        message_error(EXIT_USAGE, "--bytes is missing (try '%s --help')", program);
-        return false;
-    }
-    if (c->bytes % element_size(c->type) != 0) {
-        message_error(EXIT_USAGE,
-                      "--bytes=%" PRIu64 " is no whole number of %s elements (try '%s --help')",
-                      c->bytes, element_name(c->type), program);
-        return false;
-    }
+    if (c->bytes == UINT64_MAX)
+        return message_error(EXIT_USAGE, "--bytes is missing (try '%s --help')", program);
+    if (c->bytes % element_size(c->type) != 0)
+        return message_error(
+            EXIT_USAGE, "--bytes=%" PRIu64 " is no whole number of %s elements (try '%s --help')",
+            c->bytes, element_name(c->type), program);
     if (!distribution_has(c->distribution, c->type)) {
         if (c->distribution == DISTRIBUTION_CANCEL)
             message_error(EXIT_USAGE, "no %s is negative: nothing cancels (try '%s --help')",
@@ -269,13 +265,12 @@ static bool check_command_line(const struct command_line *c)
                           distribution_name(c->distribution), element_name(c->type), program);
         return false;
     }
-    if (isatty(STDOUT_FILENO)) {
-        message_error(EXIT_USAGE,
-                      "standard output is a terminal: send the data to a file or a pipe (try '%s "
-                      "--help')",
-                      program);
-        return false;
-    }
+    if (isatty(STDOUT_FILENO))
+        return message_error(
+            EXIT_USAGE,
+            "standard output is a terminal: send the data to a file or a pipe (try '%s "
+            "--help')",
+            program);
     return !c->json.path || output_possible(c->json.path);
 }
 

@@ -43,10 +43,8 @@ bool bench_case_open(struct workbench *b, struct bench_case *c, const struct run
        do. */
     c->slots = c->results > 1 ? 1 : CASE_WARM_UPS + CASE_TRIALS + b->repeat;
     c->times = calloc(b->repeat, sizeof *c->times);
-    if (!c->times) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
+    if (!c->times)
+        return message_error(EXIT_FAILED, "out of memory");
     c->memory = device_allocate(c->stride * c->slots, "results", b->stream);
     return c->memory != NULL;
 }

@@ -163,13 +163,11 @@ static bool allocate(struct workbench *b, struct inputs *in, bool in_place)
         return false;
     /* The last tenth is for results. */
     in->places = choose_places(in->stride, b->device.cache, available / 10 * 9, in_place ? 2 : 1);
-    if (in->places == 0) {
-        message_error(
+    if (in->places == 0)
+        return message_error(
             EXIT_FAILED,
             "out of device memory: %.3g GB are free, and an input takes %.3g GB, %s times",
             (double)available / 1e9, (double)in->stride / 1e9, in_place ? "3" : "2");
-        return false;
-    }
     in->contents = in->places < INPUTS_CONTENTS_MAX ? (unsigned)in->places : INPUTS_CONTENTS_MAX;
     in->data = device_allocate(in->places * in->stride, "the input", b->stream);
     if (in->data)

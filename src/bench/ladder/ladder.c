@@ -424,18 +424,14 @@ static bool check_options(const struct ladder_options *c)
     }
     for (size_t i = 0; i < RUNG_BLOCKS; i++)
         known = known || c->block_size == rung_table_blocks[i];
-    if (!known) {
-        message_error(EXIT_USAGE,
-                      "--block-size '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
-                      c->block_size, ladder_arguments.program);
-        return false;
-    }
-    if (c->suite && (c->plot || c->list)) {
-        message_error(EXIT_USAGE,
-                      "--suite cannot be combined with --plot or --rung (try '%s --help')",
-                      ladder_arguments.program);
-        return false;
-    }
+    if (!known)
+        return message_error(
+            EXIT_USAGE, "--block-size '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
+            c->block_size, ladder_arguments.program);
+    if (c->suite && (c->plot || c->list))
+        return message_error(EXIT_USAGE,
+                             "--suite cannot be combined with --plot or --rung (try '%s --help')",
+                             ladder_arguments.program);
     return (!c->plot || gnuplot_possible(c->plot)) &&
            (!c->json.path || output_possible(c->json.path));
 }

@@ -273,10 +273,8 @@ static bool suite_workload(const struct suite *s, const struct workload *w)
     unsigned count = sizes_for(s, w->type, sizes);
     bool good = in != NULL;
 
-    if (!in) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
+    if (!in)
+        return message_error(EXIT_FAILED, "out of memory");
     all = sizes[count - 1];
     workbench_progress(s->bench, element_name(w->type), "making data");
     good = fill_suite(s->bench, w, s->host, all) &&

@@ -13,15 +13,11 @@ bool workbench_open(struct workbench *b, uint64_t number)
     char why[DEVICE_WHY_MAX];
     cudaError_t error;
 
-    if (!device_use(number, why)) {
-        message_error(EXIT_NO_GPU, "%s", why);
-        return false;
-    }
+    if (!device_use(number, why))
+        return message_error(EXIT_NO_GPU, "%s", why);
     error = cuda_reduce_check();
-    if (error != cudaSuccess) {
-        message_error(EXIT_NO_GPU, "using the GPU: %s", cudaGetErrorString(error));
-        return false;
-    }
+    if (error != cudaSuccess)
+        return message_error(EXIT_NO_GPU, "using the GPU: %s", cudaGetErrorString(error));
     if (!device_describe(&b->device, (int)number) ||
         !device_check(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking),
                       "creating a stream"))

@@ -758,9 +758,8 @@ static bool temporary_error(const char *doing)
 {
     char quoted[ESCAPE_QUOTE_MAX];
 
-    message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
-                  escape_quote(quoted, temporary_directory()), doing, strerror(errno));
-    return false;
+    return message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
+                         escape_quote(quoted, temporary_directory()), doing, strerror(errno));
 }
 
 /* Makes a file without a name, with space for l->bytes, so that it is known before measuring that
@@ -811,10 +810,8 @@ static bool find_path(char path[MACHINE_PATH_MAX])
     char cache[MACHINE_CACHE_MAX];
     const char *why = machine_cache(cache);
 
-    if (why) {
-        message_error(EXIT_FAILED, "cannot save: %s", why);
-        return false;
-    }
+    if (why)
+        return message_error(EXIT_FAILED, "cannot save: %s", why);
     /* The folders may be there already. Other errors show when the file cannot be created. */
     (void)mkdir(cache, 0700);
     snprintf(path, MACHINE_PATH_MAX, "%s/" MACHINE_DIRECTORY, cache);
@@ -937,20 +934,18 @@ static bool worth_saving(const struct limits *l, const struct limits_file *f)
     const uint64_t caches = cache_bytes(), enough = enough_bytes();
     char quoted[ESCAPE_QUOTE_MAX];
 
-    if (l->bytes < enough / ALIGNMENT * ALIGNMENT) {
-        message_error(EXIT_FAILED,
-                      "cannot save: %" PRIu64 " bytes of data are too little beside last-level "
-                      "caches of %" PRIu64 " bytes (--bytes=%" PRIu64 " would be enough)",
-                      l->bytes, caches, enough);
-        return false;
-    }
-    if (f->size < enough / ALIGNMENT * ALIGNMENT) {
-        message_error(EXIT_FAILED,
-                      "cannot save: %s: %" PRIu64 " bytes are too little beside last-level caches "
-                      "of %" PRIu64 " bytes (a file of %" PRIu64 " bytes would be enough)",
-                      escape_quote(quoted, f->path), f->size, caches, enough);
-        return false;
-    }
+    if (l->bytes < enough / ALIGNMENT * ALIGNMENT)
+        return message_error(EXIT_FAILED,
+                             "cannot save: %" PRIu64
+                             " bytes of data are too little beside last-level "
+                             "caches of %" PRIu64 " bytes (--bytes=%" PRIu64 " would be enough)",
+                             l->bytes, caches, enough);
+    if (f->size < enough / ALIGNMENT * ALIGNMENT)
+        return message_error(EXIT_FAILED,
+                             "cannot save: %s: %" PRIu64
+                             " bytes are too little beside last-level caches "
+                             "of %" PRIu64 " bytes (a file of %" PRIu64 " bytes would be enough)",
+                             escape_quote(quoted, f->path), f->size, caches, enough);
     return true;
 }
 

@@ -57,10 +57,8 @@ static bool decode_frames(void *argument, unsigned number)
         unsigned j = (i + number) % FRAMES;
 
         if (ZSTD_decompressDCtx(m->decoder, m->buffer, job->size, job->frames[j],
-                                job->frame_sizes[j]) != job->size) {
-            message_error(EXIT_FAILED, "zstd does not decode what it compressed");
-            return false;
-        }
+                                job->frame_sizes[j]) != job->size)
+            return message_error(EXIT_FAILED, "zstd does not decode what it compressed");
     }
     return true;
 }
@@ -287,10 +285,8 @@ static bool measure_frame(struct limits *l, const struct kind *kind, const unsig
     char path[64];
     bool good;
 
-    if (fd < 0) {
-        message_error(EXIT_FAILED, "cannot keep a frame in memory: %s", strerror(errno));
-        return false;
-    }
+    if (fd < 0)
+        return message_error(EXIT_FAILED, "cannot keep a frame in memory: %s", strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     limits_show(l, "compressing a frame to decode");
     good = write_frame(fd, content, bytes, l->threads);
