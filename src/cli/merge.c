@@ -271,6 +271,8 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
         failure_print(a->input, a->array, &reduction.error);
     else if (!options->total)
         print_partial(options, a);
+    if (options->output == OUTPUT_PARTIAL)
+        report_fail_on(options, a->input, &reduction);
     if (absent) /* the total is of the others */
         reduction.error.kind = ERROR_NONE;
     add_to_total(total, &reduction);

@@ -394,6 +394,9 @@ is '--nan=error is for merging, too' 1 "NA
 84.60000000000001" 'gpureduce: a.f32: element 137 is a NaN'
 run --merge -q -o sum --fail-on=nan lines
 ok '--fail-on as well' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err
+run --merge --partial --fail-on=nan lines
+ok '--fail-on with --partial' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err
+ok '... prints all lines' test "$status:$(grep -c '' out)" = 1:2
 
 run --partial --total data/npy/v1-f4.npy data/npy/v2-f4.npy a.f32
 cp out total
