@@ -2422,9 +2422,10 @@ struct diff_summary diff_summary(const struct diff *d)
         s.failed = s.failed || item->kind == DIFF_FAILED;
         s.different += item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
         if (item->compared) {
+            const uint64_t elements = diff_elements(item, DIFF_A);
             bool swap;
 
-            s.elements += diff_elements(item, DIFF_A);
+            s.elements += elements == SOURCE_UNKNOWN ? 0 : elements; /* of an unknown type */
             if (item->sides[DIFF_A].elements == SOURCE_UNKNOWN) /* of bytes in several places */
                 continue;
             s.bytes +=

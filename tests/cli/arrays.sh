@@ -682,6 +682,8 @@ npz short.npz three.npy:three.npy a/b.npy:cut.npy
 run -q -o sum short.npz
 is 'a member whose header is cut off' 1 '6
 NA' "gpureduce: short.npz: array a/b: byte $(($(size three.npy) + 39 + 37)): the .npy header is cut off"
+run --diff short.npz short.npz
+ok 'compared with itself, it has no number of elements' grep -q '^0 of 2 arrays different: 3 elements, ' err
 
 cat three.f32 three.f32 >six.f32
 { npy 1 "$(npy_header '<c32' '(3,)')" && cat six.f32; } >long.npy
