@@ -206,14 +206,20 @@ static void check_nan(const struct options *options, const struct merged *a,
                         a->partial.first_nan);
 }
 
-/* Prints an array as a partial result. */
-static void print_partial(const struct options *options, const struct merged *a)
+/* Prints an array as a partial result; without elements if it failed, so that the next --merge finds
+   that it is missing. */
+static void print_partial(const struct options *options, const struct merged *a, bool failed)
 {
+    struct merged none = *a;
     char name[NAME_BOTH_MAX];
     struct partial_text text;
 
     memset(&text, 0, sizeof text);
-    if (!merged_text(a, &text)) {
+    if (failed) {
+        none.piece_count = 0;
+        partial_clear(&none.partial);
+    }
+    if (!merged_text(&none, &text)) {
         message_error(EXIT_FAILED,
                       "%s: has gaps at more than %d places, which a partial result cannot express",
                       name_both(name, a->input, a->array), PARTIAL_TEXT_RANGES_MAX - 1);
@@ -265,14 +271,17 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     if (absent && options->output != OUTPUT_PARTIAL)
         (void)error_set(&reduction.error, ERROR_OTHERS,
                         "none of its elements is in a partial result");
-    if (options->output != OUTPUT_PARTIAL)
+    if (options->output != OUTPUT_PARTIAL) {
         report(r, a->input, &reduction);
-    else if (reduction.error.kind != ERROR_NONE)
-        failure_print(a->input, a->array, &reduction.error);
-    else if (!options->total)
-        print_partial(options, a);
-    if (options->output == OUTPUT_PARTIAL)
+    } else {
+        const bool failed = reduction.error.kind != ERROR_NONE;
+
+        if (failed)
+            failure_print(a->input, a->array, &reduction.error);
+        if (!options->total && (!failed || a->array))
+            print_partial(options, a, failed);
         report_fail_on(options, a->input, &reduction);
+    }
     if (absent) /* the total is of the others */
         reduction.error.kind = ERROR_NONE;
     add_to_total(total, &reduction);

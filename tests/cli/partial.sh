@@ -397,6 +397,15 @@ ok '--fail-on as well' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err
 run --merge --partial --fail-on=nan lines
 ok '--fail-on with --partial' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err
 ok '... prints all lines' test "$status:$(grep -c '' out)" = 1:2
+three >numbers
+word $((0x7fc00000)) >nan
+safetensors some.safetensors a:F32:3:numbers b:F32:1:nan
+run --partial --nan=error some.safetensors
+mv out expected
+run --partial some.safetensors
+mv out arrays
+run --merge --partial --nan=error arrays
+ok '--nan=error with --partial keeps a line for the array, without elements' cmp out expected
 
 run --partial --total data/npy/v1-f4.npy data/npy/v2-f4.npy a.f32
 cp out total
