@@ -163,13 +163,17 @@ static void list_array(struct list *list, const struct inputs *inputs)
 }
 
 /* A file that is one array. */
-static void list_one(struct list *list, const char *path, const struct source_info *info)
+static void list_one(struct list *list, const struct inputs *inputs)
 {
+    const struct source_info *info = inputs->info;
     struct item item = {.format = info->format, .readable = true};
 
     array_facts_find(&item.facts, info, NULL, 0);
+    /* --length is not the number where neither a header nor the size of a file tells it. */
+    if (!info->shape.known && !source_is_at_hand(inputs->source, 0))
+        item.facts.elements = item.facts.bytes = SOURCE_UNKNOWN;
     find_missing(list, &item, info->type, NULL);
-    list_item(list, path, &item);
+    list_item(list, inputs->path, &item);
 }
 
 /* A file that cannot be opened, or is damaged. In JSON an object stands for it. */
@@ -221,7 +225,7 @@ void list_files(struct options *options)
         else if (inputs.array)
             list_array(&list, &inputs);
         else
-            list_one(&list, inputs.path, inputs.info);
+            list_one(&list, &inputs);
     }
     print_kept(&list);
     writer_flush(&list.writer);

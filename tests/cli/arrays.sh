@@ -126,6 +126,8 @@ nan
 0' '*'
 run --list --length=2 small.safetensors data/npy/v1-f4.npy
 ok 'a list of these' test "$(tail -n +2 out | cut -f 5,6 | tr '\t\n' ' ,')" = '2 8,2 8,2 2,0 0,2 8,'
+shell 'printf 12345678 | gpureduce --list -q --length=5'
+is 'a pipe may have fewer' 0 "-${tab}${tab}f32${tab}NA${tab}NA${tab}NA${tab}0"
 run -q -o median,count --array '*w*' --nan=skip small.safetensors
 is 'quantiles' 0 '2
 3
