@@ -376,6 +376,15 @@ static enum pass_plan_verdict take_quantiles(struct pass_plan *s, const struct t
     return verdict_of(verdict);
 }
 
+/* Whether the range of the histogram would be infinite. */
+static bool is_endless(const struct pass_plan *s)
+{
+    struct histogram_range range;
+
+    return s->request->histogram.kind == HISTOGRAM_BINS && histogram_range(s, &range) &&
+           (isinf(range.low) || isinf(range.high));
+}
+
 /* `total` is its tally; NULL if there is none. */
 static enum pass_plan_verdict take_histogram(struct pass_plan *s, const struct tally *total)
 {
@@ -383,8 +392,6 @@ static enum pass_plan_verdict take_histogram(struct pass_plan *s, const struct t
 
     if (s->request->histogram.kind == HISTOGRAM_BINS) {
         (void)histogram_range(s, &range);
-        if (isinf(range.low) || isinf(range.high))
-            return PASS_PLAN_ENDLESS;
         if (!total && !isnan(range.low))
             return PASS_PLAN_DONE; /* the next pass will have it */
     }
@@ -422,6 +429,8 @@ enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial 
         pass_plan_begin(s, partial);
     else if (!alone && !same_input(&s->first, partial))
         return PASS_PLAN_CHANGED;
+    if (is_endless(s))
+        return PASS_PLAN_ENDLESS;
     for (unsigned i = 0; i < count; i++) {
         totals[i] = merge(sets, workers, i);
         if (totals[i]->failed)

@@ -1432,6 +1432,13 @@ static void test_totals(gpr_context *context)
     gpr_result_free(total);
     gpr_close(inputs[0]);
     gpr_close(inputs[1]);
+
+    inputs[0] = open_elements(context, halves, "f64", 3, 1e308, 0);
+    (void)gpr_request_histogram(sum, 10, (double)NAN, (double)NAN);
+    tap_ok(gpr_total(inputs, 1, sum, &total) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "infinite"),
+           "a histogram up to a scaled number beyond binary64: %s", gpr_error_text(context));
+    gpr_close(inputs[0]);
     gpr_request_free(sum);
     gpr_request_free(request);
     gpr_request_free(others);
