@@ -571,20 +571,19 @@ GPR_API gpr_status gpr_accumulator_read(gpr_context *context, const char *text, 
    into the library. Nonzero cancels. */
 typedef int gpr_row_function(void *user, const char *line);
 
-/* Compares two inputs element by element; containers by the names of their arrays. Values of two
-   types are compared exactly, and differ by their types, unless GPR_IGNORE_DTYPE is set. `request`:
-   its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing values count, NULL: none. `tolerance`: a list
-   of ulp:N, abs:X and rel:X, with commas in between, of which one is enough for two elements to be
-   equal; NULL: none. It may have several lines, each such a list, or PATTERN=LIST for arrays whose
-   names match, of which that of what is no container is empty: the last one that does counts, and else
-   the lists without a pattern. `row`
-   is called for each array that differs, in the order of `a`, and after these for those that `b`
-   alone has; with `all` for all that were compared; NULL: for none. *different, unless that is
-   NULL: how many differ. An array that cannot be compared has a row, and then is an error, but text
-   in chunks is left out with a warning. Two views of memory of one device,
-   of one type, byte order and scale, are compared there, and only pieces of 128 bytes that differ are
-   copied to the host; other views of device memory are copied whole. GPR_ERROR_UNSUPPORTED for
-   views with a mask. */
+/* Compares two inputs element by element, as the numbers that scales make of them; containers by
+   the names of their arrays. Values of two types are compared exactly, and differ by their types,
+   unless GPR_IGNORE_DTYPE is set. `request`: its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing
+   values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X, with commas in between,
+   of which one is enough for two elements to be equal; NULL: none. It may have several lines, each
+   such a list, or PATTERN=LIST for arrays whose names match, of which that of what is no container
+   is empty: the last one that does counts, and else the lists without a pattern. `row` is called
+   for each array that differs, in the order of `a`, and after these for those that `b` alone has;
+   with `all` for all that were compared; NULL: for none. *different, unless that is NULL: how many
+   differ. An array that cannot be compared has a row, and then is an error, but text in chunks is
+   left out with a warning. Two views of memory of one device, of one type, byte order and scale,
+   are compared there, and only pieces of 128 bytes that differ are copied to the host; other views
+   of device memory are copied whole. GPR_ERROR_UNSUPPORTED for views with a mask. */
 GPR_API gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *request,
                                    const char *tolerance, gpr_row_function *row, void *user,
                                    int all, uint64_t *different);

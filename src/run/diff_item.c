@@ -47,7 +47,9 @@ const struct scale *diff_scale(const struct diff_item *item, int side)
     static const struct scale none = {.given = false};
     const struct container_array *array = item->sides[side].array;
 
-    return array && array->scale && !array->unreadable ? array->scale : &none;
+    if (!array)
+        return &source_info(item->sides[side].source)->scale;
+    return array->scale && !array->unreadable ? array->scale : &none;
 }
 
 bool diff_is_bytes(const struct diff_item *item, int side)

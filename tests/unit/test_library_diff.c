@@ -132,6 +132,35 @@ static void test_types(void)
     gpr_view_free(view);
 }
 
+/* Views of integers with scales: 1 and 3 are 2 and 6, or 3 and 9. */
+static void test_scales(void)
+{
+    static const int16_t numbers[] = {1, 3}, others[] = {2, 6};
+    static const double scales[] = {2, 3, 1};
+    const uint64_t shape = 2;
+    struct rows rows = {0};
+    uint64_t different[2] = {9, 9};
+    gpr_input *inputs[3];
+    gpr_view *view;
+
+    if (gpr_view_new(context, &view) != GPR_OK)
+        bail("a view");
+    for (int i = 0; i < 3; i++)
+        if (gpr_view_set_data(view, i < 2 ? numbers : others, "i16", GPR_ORDER_NATIVE, 1, &shape,
+                              NULL) != GPR_OK ||
+            gpr_view_set_scale(view, scales[i], 0) != GPR_OK ||
+            gpr_open_view(context, view, &inputs[i]) != GPR_OK)
+            bail("inputs");
+    (void)gpr_diff_inputs(inputs[0], inputs[1], NULL, NULL, note, &rows, 0, &different[0]);
+    (void)gpr_diff_inputs(inputs[0], inputs[2], NULL, NULL, NULL, NULL, 0, &different[1]);
+    tap_ok(different[0] == 1 && different[1] == 0 && strstr(rows.text, "\"max_abs\": 3,") &&
+               strstr(rows.text, "\"scale_factor\": 2,"),
+           "the numbers that scales of views make are compared: %s", rows.text);
+    for (int i = 0; i < 3; i++)
+        gpr_close(inputs[i]);
+    gpr_view_free(view);
+}
+
 static int cancel_call(void *user, const char *line)
 {
     (void)line;
@@ -187,6 +216,7 @@ int main(void)
         bail(folder);
     test_containers();
     test_types();
+    test_scales();
     test_errors();
     gpr_context_free(context);
     unlink("a");
