@@ -19,7 +19,7 @@ static void fold(struct view_layout *l)
 
         if (size == 1)
             continue;
-        if (rank > 0 && l->strides[rank - 1] == stride * (int64_t)size) {
+        if (rank > 0 && (uint64_t)l->strides[rank - 1] == (uint64_t)stride * size) {
             l->sizes[rank - 1] *= size;
             l->strides[rank - 1] = stride;
         } else {

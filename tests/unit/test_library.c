@@ -489,6 +489,13 @@ static void test_memory(gpr_context *context)
                fails(context, gpr_view_set_scale(view, 0, 1), GPR_ERROR_ARGUMENT,
                      "the scale factor is not a finite number other than 0"),
            "a scale of 0: %s", gpr_error_text(context));
+    tap_ok(gpr_view_set_data(view, elements, "u8", GPR_ORDER_NATIVE, 2, (const uint64_t[]){2, 2},
+                             (const int64_t[]){1, INT64_MAX / 2 + 1}) == GPR_OK &&
+               fails(context,
+                     gpr_view_set_data(view, elements, "u8", GPR_ORDER_NATIVE, 2,
+                                       (const uint64_t[]){2, 2}, (const int64_t[]){1, INT64_MAX}),
+                     GPR_ERROR_ARGUMENT, "the view has more than 2^63 - 1 bytes"),
+           "strides as large as can be: %s", gpr_error_text(context));
     gpr_view_free(view);
     tap_ok(fails(context,
                  gpr_reduce_memory(request, NULL, "f32", GPR_ORDER_NATIVE, 1, values, &result),
