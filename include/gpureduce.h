@@ -409,8 +409,8 @@ GPR_API gpr_status gpr_reduce_memory(const gpr_request *request, const void *dat
 
 /* Reduces all arrays of several inputs of a context as one array, in their order. Text and the like
    are left out with a warning. An array of numbers that cannot be read is an error, and so are
-   quantiles and histograms over several arrays of a container, over different types, with arrays in
-   device memory, and digests. Indices count over all. */
+   quantiles and histograms over several arrays of a container, over different types or scales, of
+   pipes, with arrays in device memory, and digests. Indices count over all. */
 GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                              gpr_result **result);
 

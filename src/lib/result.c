@@ -108,7 +108,7 @@ static const struct operation *find(const gpr_result *result, const char *name)
         if (!(operation_quantile(op) & ~result->found.quantiles))
             return op;
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
-                       "%s needs several passes, but the input can be read only once", name);
+                       "%s needs an input of one type and scale that can be read again", name);
         return NULL;
     }
     (void)lib_fail(result->context, GPR_ERROR_ARGUMENT, "the request did not ask for %s",

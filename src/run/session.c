@@ -979,7 +979,7 @@ static const char *pass_plan_refusal(const struct total *total)
     if (total->arrays)
         return "quantiles and histograms cannot be computed over several arrays";
     if (total->mixed)
-        return "quantiles and histograms need files of one type";
+        return "quantiles and histograms need files of one type and scale";
     if (!total->repeatable)
         return "its quantiles and histogram need another pass, but not all files can be read again";
     return NULL;

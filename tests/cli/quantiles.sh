@@ -460,7 +460,7 @@ else
 fi
 run -q -o median --total data/npy/i8.npy four.f32
 ok 'a total of several types' test "$status:$(tail -n 1 out):$(cat err)" = \
-    '1:NA:gpureduce: no total: quantiles and histograms need files of one type'
+    '1:NA:gpureduce: no total: quantiles and histograms need files of one type and scale'
 run -q -o summary --total data/npy/i8.npy four.f32
 ok 'the summary of a total of several types' test "$status:$(tail -n 3 out | tr '\n' ' ')" = '0:NA NA NA '
 

@@ -1419,10 +1419,11 @@ static void test_totals(gpr_context *context)
     /* 10 x + 1/2: 30.5 and -9.5; and 0.5, 0.25, -8. */
     inputs[0] = open_elements(context, integers_of_2, "i16", 2, 10, 0.5);
     inputs[1] = open_elements(context, halves, "f64", 3, 0, 0);
-    tap_ok(gpr_total(inputs, 2, sum, &total) == GPR_ERROR_UNSUPPORTED,
+    tap_ok(gpr_total(inputs, 2, sum, &total) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "of one type and scale"),
            "a median over two types: %s", gpr_error_text(context));
     gpr_request_free(sum);
-    sum = ask(context, (const char *const[]){"sum", "argmin", "max", NULL});
+    sum = ask(context, (const char *const[]){"sum", "argmin", "max", "summary", NULL});
     tap_ok(gpr_total(inputs, 2, sum, &total) == GPR_OK, "a total of two types: %s",
            gpr_error_text(context));
     if (total) {
@@ -1435,6 +1436,9 @@ static void test_totals(gpr_context *context)
                    gpr_result_exact(total, "sum", text, sizeof text, &exponent) == 2 &&
                    strcmp(text, "37") == 0 && exponent == -2,
                "its values");
+        tap_ok(gpr_result_double(total, "median", &value) == GPR_ERROR_UNSUPPORTED &&
+                   strstr(gpr_error_text(context), "of one type and scale"),
+               "but no median of the summary: %s", gpr_error_text(context));
     }
     gpr_result_free(total);
     gpr_close(inputs[0]);
