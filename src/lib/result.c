@@ -100,11 +100,6 @@ static const struct operation *find(const gpr_result *result, const char *name)
 
         if (strcmp(op->name, name) != 0)
             continue;
-        if (op->kind == OPERATION_DIGEST && result->partly) {
-            (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
-                           "a part of an array has no digest; accumulate all of them");
-            return NULL;
-        }
         if (!(operation_quantile(op) & ~result->found.quantiles))
             return op;
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
@@ -206,6 +201,11 @@ size_t gpr_result_text(const gpr_result *result, const char *op, char *text, siz
 
     if (!found)
         return 0;
+    if (found->kind == OPERATION_DIGEST && result->partly) {
+        (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
+                       "a part of an array has no digest; accumulate all of them");
+        return 0;
+    }
     field =
         operation_field(0, found, &result->found.result, result->found.type, &result->found.scale);
     writer_show(number, &field, NUMBER_DECIMAL);

@@ -518,6 +518,8 @@ static void test_digests(void)
                gpr_result_text(result[1], "digest", found, sizeof found) == 0 &&
                gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
            "of a part: %s", gpr_error_text(context));
+    tap_ok(gpr_result_double(result[1], "digest", &value) == GPR_ERROR_ARGUMENT,
+           "which is no number either: %s", gpr_error_text(context));
     gpr_result_free(result[1]);
     gpr_accumulator_free(acc);
     acc = accumulator_of("f64", request);
