@@ -139,7 +139,8 @@ typedef enum gpr_setting {
 typedef enum gpr_device {
     GPR_DEVICE_AUTO = 0, /* as at first: the CPU, or a GPU where it is faster */
     GPR_DEVICE_CPU = 1,
-    GPR_DEVICE_GPU = 2 /* the GPU alone; where it cannot, GPR_ERROR_DEVICE */
+    GPR_DEVICE_GPU = 2 /* the GPU alone; where it cannot, GPR_ERROR_DEVICE. The CPU still compares,
+                          and adds views of up to 1 MiB to accumulators */
 } gpr_device;
 
 /* Changes a setting, from the next call on. GPR_ERROR_ARGUMENT for a setting or value that does not
@@ -206,7 +207,8 @@ GPR_API gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *
                                      uint64_t offset);
 
 /* Sets scale and offset, which are finite: an element x stands for scale * x + offset, exactly. The
-   scale is not 0; 1 and an offset of 0 take both away. */
+   scale is not 0; 1 and an offset of 0 take both away. For argmin and argmax, -0 is still less than
+   0. */
 GPR_API gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset);
 
 /* Where the memory of a view is. */
@@ -368,9 +370,10 @@ GPR_API gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t v
 /* Sets how raw files are read: their element type and its order. */
 GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order);
 
-/* Sets the shape of raw files, in C order, of `rank` sizes, at most 64; one may be UINT64_MAX: what the
-   others leave of the elements. A file that has another number of elements is an error when it is
-   opened. Where a header states the shape, that counts, and a warning says so. */
+/* Sets the shape of raw files, in C order, of `rank` sizes, at most 64; one may be UINT64_MAX: what
+   the others leave of the elements. A file with another number of elements is an error when it is
+   opened if the number is known then, and else along an axis. Where a header states the shape, that
+   counts, and a warning says so. */
 GPR_API gpr_status gpr_request_shape(gpr_request *request, unsigned rank, const uint64_t *shape);
 
 /* Sets the format of inputs by its name, as of --format of gpureduce(1): "auto", as at first: the
@@ -416,27 +419,27 @@ GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_r
 
 /* The type of the results of an operation of the request along an axis: "f64", or, where results
    are integers, such as counts, indices, and sums of integers, "i64" or "u64". NULL, with an error,
-   if the operation is not in the request, or the request has a histogram or a digest. */
+   for a pipe, if the operation is not in the request, or if that has a histogram or a digest. */
 GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
                                    const char *op);
 
-/* Reduces along dimension `axis`, from 0, and with GPR_AXES along those behind it, too: each operation of
-   the request, in its order, gives an array of results in C order of the other dimensions, of the type
-   that gpr_axis_dtype names.
-   `results[k]`: the memory for those of operation k, `count` elements. An index that does not exist
-   is -1; an integer that does not exist, since all elements of a slice are missing, is the first
-   missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
-   an input without a shape, for an axis that it does not have, for an integer that does not exist or
-   does not fit its type, for indices along several dimensions, for subnormals of scaled numbers, and
-   where GPR_LENGTH is given. After an error the memory has no results. Quantiles of what can only be
-   read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
-   than half of the machine's. Arrays in device memory, without scales, have results in memory of
-   their device. One of floats may have a mask there, if NaNs are no errors: it is copied, on the
-   device, and GPR_ERROR_UNSUPPORTED, too, if a slice that is no row has to be reduced by itself for
-   a variance and its kin, or for a quantile. With GPR_NO_WAIT sum, mean, min, max and l1 of floats
-   there return when the work is on the stream of the view, as kernels do: what follows on it finds
-   the results, the memory of both must stay until then, and a failure of the GPU is an error of a
-   later call. */
+/* Reduces along dimension `axis`, from 0, and with GPR_AXES along those behind it, too: each
+   operation of the request, in its order, gives an array of results in C order of the other
+   dimensions, of the type that gpr_axis_dtype names. `results[k]`: the memory for those of
+   operation k, `count` elements. An index that does not exist is -1. If all elements of a slice are
+   missing, its results but counts are NaN, even the sum, or, where they are integers, the first
+   missing value, as it is stored. GPR_ERROR_ARGUMENT if there are not `count` results, and
+   GPR_ERROR_UNSUPPORTED for an input without a shape, for an axis that it does not have, for an
+   integer that does not exist or does not fit its type, for indices along several dimensions, for
+   subnormals of scaled numbers, and where GPR_LENGTH is given. After an error the memory has no
+   results. Quantiles of what can only be read in order, such as a compressed file, take memory for
+   all elements: GPR_ERROR_MEMORY for more than half of the machine's. Arrays in device memory,
+   without scales, have results in memory of their device. One of floats may have a mask there, if
+   NaNs are no errors: it is copied, on the device, and GPR_ERROR_UNSUPPORTED, too, if a slice that
+   is no row has to be reduced by itself for a variance and its kin, or for a quantile. With
+   GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is on the stream of
+   the view, as kernels do: what follows on it finds the results, the memory of both must stay until
+   then, and a failure of the GPU is an error of a later call. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                                    unsigned axis, void *const *results, uint64_t count);
 
