@@ -211,6 +211,8 @@ const char *escape_quote(char out[ESCAPE_QUOTE_MAX], const char *name)
 
     if (*name && escape_is_seen(name)) {
         length = strnlen(name, ESCAPE_QUOTE_MAX - 1);
+        while (((unsigned char)name[length] & 0xc0) == 0x80) /* within a character */
+            length--;
         memcpy(out, name, length);
         out[length] = '\0';
         return out;

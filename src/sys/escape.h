@@ -50,7 +50,7 @@ void escape_undo(char *text);
 #define ESCAPE_QUOTE_MAX 1024
 
 /* Makes a file name fit to print: as it is when all of it is seen, else between single quotes and
-   escaped, a single quote as \047. Cuts what does not fit. Returns `out`. */
+   escaped, a single quote as \047. Cuts what does not fit between characters. Returns `out`. */
 const char *escape_quote(char out[ESCAPE_QUOTE_MAX], const char *name);
 
 #endif

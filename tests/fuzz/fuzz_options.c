@@ -241,9 +241,6 @@ static void string(const unsigned char *data, size_t size)
         step = escape_utf8_length(p);
         fuzz_check(*p >= 0x20 && *p != 0x7f && (*p != 0xc2 || p[1] >= 0xa0),
                    "a quoted name has a control character");
-        /* Only an unquoted name that has no room is cut within a character. */
-        if (step == 0 && quoted[0] != '\'' && strlen(text) >= ESCAPE_QUOTE_MAX)
-            break;
         fuzz_check(step > 0, "a quoted name is no UTF-8");
     }
     free(read);

@@ -78,7 +78,7 @@ static void test_requests(void)
 {
     gpr_context *context = new_context();
     gpr_request *request = NULL, *full = NULL;
-    char name[16];
+    char name[16], accents[1201] = "";
 
     tap_ok(gpr_request_new(context, &request) == GPR_OK &&
                gpr_request_new(context, &full) == GPR_OK,
@@ -89,6 +89,11 @@ static void test_requests(void)
     tap_ok(fails(context, gpr_request_op(request, "95%"), GPR_ERROR_ARGUMENT,
                  "unknown operation 95%; did you mean 'p95'?"),
            "a quantile that is spelt otherwise: %s", gpr_error_text(context));
+    for (size_t i = 0; i + 1 < sizeof accents; i++)
+        accents[i] = "\303\251"[i % 2];
+    tap_ok(gpr_request_op(request, accents) == GPR_ERROR_ARGUMENT &&
+               strcmp(strrchr(gpr_error_text(context), '\303'), "\303\251") == 0,
+           "a name that is cut between characters");
     tap_ok(gpr_request_op(request, "summary") == GPR_OK && gpr_request_op(request, "p99") == GPR_OK,
            "a group, and a quantile");
     tap_ok(fails(context, gpr_request_quantile(request, "sum", 1, 3), GPR_ERROR_ARGUMENT,
