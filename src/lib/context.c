@@ -40,6 +40,7 @@ void gpr_context_free(gpr_context *context)
         cuda_comparer_close(context->device_comparer);
         cuda_masker_close(context->device_masker);
         reducer_close(context->reducer);
+        free(context->array);
     }
     free(context);
 }

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sys/escape.h"
@@ -131,9 +132,9 @@ gpr_status lib_fail_named(gpr_context *context, const char *name, const char *ar
     lib_write_error(context->text, name, array, error);
     context->status = statuses[error->kind];
     context->offset = error->offset;
-    context->about_array = array;
-    if (array)
-        snprintf(context->array, sizeof context->array, "%s", array);
+    free(context->array);
+    context->array = array ? strdup(array) : NULL;
+    context->about_array = context->array;
     return context->status;
 }
 

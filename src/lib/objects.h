@@ -45,7 +45,7 @@ struct gpr_context {
     gpr_status status;
     uint64_t offset; /* bytes; ERROR_NO_OFFSET where none is known */
     bool about_array;
-    char array[2 * NAME_ARRAY_MAX]; /* if `about_array`: its name, which may be cut */
+    char *array; /* if `about_array`: its name, allocated by malloc */
     char text[LIB_TEXT_MAX];
 
     /* The settings. */

@@ -879,16 +879,16 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_input *input = NULL;
     gpr_result *result = NULL, *again = NULL;
     uint64_t count, shape[2] = {0, 0};
-    char path[32], header[256];
+    char path[32], header[512];
     const int fd = make_file(path);
     const uint64_t length = sizeof header;
     double value, other;
 
     memset(header, ' ', sizeof header);
     header[snprintf(header, sizeof header,
-                    "{\"odd\":{\"dtype\":\"F4\",\"shape\":[2],\"data_offsets\":[0,1]},"
+                    "{\"odd%0300d\":{\"dtype\":\"F4\",\"shape\":[2],\"data_offsets\":[0,1]},"
                     "\"w\":{\"dtype\":\"F32\",\"shape\":[3,%d],\"data_offsets\":[1,%zu]}}",
-                    COUNT / 3, 1 + COUNT * sizeof *elements)] = ' ';
+                    0, COUNT / 3, 1 + COUNT * sizeof *elements)] = ' ';
     put(fd, &length, sizeof length);
     put(fd, header, sizeof header);
     put(fd, "x", 1);
@@ -913,7 +913,7 @@ static void test_container(gpr_context *context, const float *elements, const gp
                gpr_array_fact(input, 2, GPR_FACT_BYTES) == UINT64_MAX,
            "an array that it does not have");
     tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_DATA && gpr_error_array(context) &&
-               strcmp(gpr_error_array(context), "odd") == 0,
+               strcmp(gpr_error_array(context), gpr_array_name(input, 0)) == 0,
            "an array that is not supported: %s", gpr_error_text(context));
     tap_ok(gpr_reduce(input, 1, request, &result) == GPR_OK &&
                same_texts(result, expected, file_operations),
