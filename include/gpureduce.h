@@ -347,7 +347,8 @@ typedef enum gpr_key {
     GPR_SKIP = 4,   /* bytes before the first element of a raw file */
     GPR_LENGTH = 5, /* elements at most, from the first one; UINT64_MAX, as at first: all */
     GPR_BEGIN = 6,  /* the part of a file that is read, in bytes, as gpr_plan_shards gives it: 0 */
-    GPR_END = 7,    /* and UINT64_MAX at first; a part without bytes is an error */
+    GPR_END = 7, /* and UINT64_MAX at first; a part without bytes is an error, and so are parts of
+                       pipes and in comparisons. Facts are those of the whole array */
     GPR_IGNORE_DTYPE = 8, /* 1: a comparison of two types finds no difference if all values are the
                              same */
     GPR_CAST = 9, /* 1: a comparison finds whether each element of the second input is what rounding

@@ -117,6 +117,9 @@ static gpr_status check_input(gpr_context *context, const gpr_input *input)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the inputs are of two contexts");
     if (input->in_memory && input->view.view.mask_form != VIEW_MASK_NONE)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "views with a mask cannot be compared");
+    if (input->options.part.end > 0)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s: a part of a file cannot be compared",
+                        name_input(name, input->path));
     if (input->pipe && !input->source)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "%s: a pipe can be read once",
                         name_input(name, input->path));

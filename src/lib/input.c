@@ -296,7 +296,7 @@ uint64_t gpr_array_count(const gpr_input *input, size_t array)
                                                                     : input->options.length;
     if (input->in_memory)
         return input->view.view.elements;
-    return input->pipe ? UINT64_MAX : source_info(input->source)->elements;
+    return input->pipe ? UINT64_MAX : source_elements(source_info(input->source));
 }
 
 uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)

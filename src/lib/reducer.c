@@ -431,7 +431,7 @@ static bool take_shape(struct reducer *r, gpr_input *input, struct error *error)
     if (!input->shape.known)
         return true;
     if (!info->container && !info->shape.known)
-        return axis_fit_shape(&input->shape, info->elements, error);
+        return axis_fit_shape(&input->shape, source_elements(info), error);
     input->shape.known = false;
     log_warn(&r->log, info->name, (struct advice){.kind = ADVICE_SHAPE_UNUSED},
              "its header states the shape");
@@ -453,6 +453,8 @@ gpr_status reducer_open(gpr_input *input)
     input->source = source_connect(input->path, &options, &error);
     input->pipe = input->source && !source_info(input->source)->repeatable;
     good = input->source;
+    if (input->pipe && options.part.end > 0)
+        good = error_set(&error, ERROR_REQUEST, "a pipe cannot be read in part");
     if (good && !input->pipe && !source_open_connected(input->source, &options, 1)) {
         error = *source_why(input->source);
         good = false;

@@ -50,10 +50,10 @@ void array_facts_find(struct array_facts *facts, const struct source_info *info,
     facts->big_endian = info->swap != element_host_is_big();
     facts->order_open = false;
     facts->shape = info->shape;
-    facts->elements = info->elements;
+    facts->elements = source_elements(info);
     facts->bytes = SOURCE_UNKNOWN;
-    if (info->elements != SOURCE_UNKNOWN)
-        facts->bytes = info->elements * info->element_size;
+    if (facts->elements != SOURCE_UNKNOWN)
+        facts->bytes = facts->elements * info->element_size;
     count_chunks(facts, NULL);
     facts->offset = facts->skip = info->data_offset;
 }

@@ -282,6 +282,13 @@ struct source_info {
     struct source_file file;
 };
 
+/* The elements of an input that is one array within options->length, also in parts that are not read;
+   SOURCE_UNKNOWN if that is not known yet. */
+static inline uint64_t source_elements(const struct source_info *info)
+{
+    return info->of == SOURCE_UNKNOWN || info->elements > info->of ? info->elements : info->of;
+}
+
 /* The work of all workers so far. */
 struct source_stats {
     uint64_t input_read;  /* bytes of the input */

@@ -181,6 +181,7 @@ static void test_parts(gpr_context *context)
     gpr_input *input, *other = NULL;
     gpr_accumulator *acc, *bytes;
     gpr_status first, again;
+    int ends[2];
 
     if (gpr_request_new(context, &part) != GPR_OK || gpr_request_new(context, &sums) != GPR_OK ||
         gpr_request_op(sums, "sum") != GPR_OK ||
@@ -196,6 +197,19 @@ static void test_parts(gpr_context *context)
     first = gpr_accumulator_add_input(acc, input, 0);
     again = gpr_accumulator_add_input(acc, input, 0);
     tap_ok(first == GPR_OK && again == GPR_ERROR_ARGUMENT, "a part is added once");
+    tap_ok(gpr_array_count(input, 0) == sizes[3] / 4 &&
+               gpr_array_fact(input, 0, GPR_FACT_BYTES) == sizes[3],
+           "the elements of the whole array are known");
+    tap_ok(gpr_diff_inputs(input, input, NULL, NULL, NULL, NULL, 0, NULL) == GPR_ERROR_UNSUPPORTED,
+           "a part is not compared: %s", gpr_error_text(context));
+    (void)gpr_request_set(part, GPR_BEGIN, 0);
+    if (pipe(ends) != 0)
+        bail("a pipe");
+    tap_ok(gpr_open_fd(context, ends[0], part, &other) == GPR_ERROR_UNSUPPORTED && !other,
+           "a pipe has no parts: %s", gpr_error_text(context));
+    close(ends[0]);
+    close(ends[1]);
+    (void)gpr_request_set(part, GPR_BEGIN, UNIT);
     gpr_accumulator_free(acc);
     gpr_accumulator_free(bytes);
     (void)gpr_request_set(part, GPR_END, UNIT);
