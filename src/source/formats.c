@@ -448,9 +448,15 @@ static struct error data_error(struct error error)
 /* Makes the source fail with such an error, with the advice and the text of error_advised. */
 #define reject(s, ...) source_fail(s, data_error(error_advised(__VA_ARGS__)))
 
+/* Whether so many bytes of a file are the beginning of a NIfTI header, and not all of it. */
+static bool is_part_of_header(const unsigned char *bytes, size_t size)
+{
+    return size < 348 && (size < 4 || container_nifti.head(bytes, size) > 0);
+}
+
 /* Whether the file's name is one of NIfTI's and its content is not: a part of a header, or an image
-   whose header is missing, or one of ANALYZE. Then the source fails. */
-static bool fails_by_name(struct source *s, size_t size)
+   whose header is missing, cut off, or one of ANALYZE. Then the source fails. */
+static bool fails_by_name(struct source *s, const unsigned char *head, size_t size)
 {
     struct advice advice = {.kind = ADVICE_RAW, .raw = true};
     char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
@@ -460,7 +466,8 @@ static bool fails_by_name(struct source *s, size_t size)
 
     if (!s->close_fd || s->info.compressed)
         return false;
-    if (is_named(s, ".nii") && size < 348) {
+    if ((is_named(s, ".nii") && size < 348) ||
+        (is_named(s, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
         reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                plural(size));
         return true;
@@ -468,13 +475,18 @@ static bool fails_by_name(struct source *s, size_t size)
     if (!operand_pair(s->path, header) || !is_named(s, ".img"))
         return false;
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
+    got = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
+    if (got < 0)
         reject(s, advice, "an image whose header cannot be read: %s: %s", header, strerror(errno));
+    else if (is_part_of_header(bytes, (size_t)got))
+        reject(s, advice,
+               "an image whose header is truncated: %s: %zd byte%s, the header of NIfTI needs 348",
+               header, got, plural((size_t)got));
+    if (fd >= 0)
+        close(fd);
+    if (source_failed(s))
         return true;
-    }
-    got = pread(fd, bytes, sizeof bytes, 0);
-    close(fd);
-    if (got <= 0 || !nifti_is_pair(bytes, (size_t)got, true))
+    if (!nifti_is_pair(bytes, (size_t)got, true))
         return false;
     shell_operand(word, s->path);
     unsupported_python(command, sizeof command, word, "nibabel",
@@ -508,7 +520,7 @@ static bool may_be_raw(struct source *s, const struct reader *reader, const unsi
                s->info.compressed ? find_named(s->info.compression) : "", text);
         return false;
     }
-    if (fails_by_name(s, size))
+    if (fails_by_name(s, head, size))
         return false;
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
         reject(s, (struct advice){.kind = ADVICE_RAW_EMPTY},

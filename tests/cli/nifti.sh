@@ -107,6 +107,13 @@ for name in lone.hdr lone.img; do
     run "$name"
     fails_like "Analyze: $name" "$name: an Analyze .*; try: python3 .*nibabel.load('$name').*"
 done
+for size in 0 3 4 347; do
+    head -c $size pair.hdr >lone.hdr
+    run lone.img
+    fails "an image whose header is cut off after $size bytes" "lone.img: an image whose header is truncated: lone.hdr: $size bytes, the header of NIfTI needs 348 (--format=raw reads it as raw numbers)"
+done
+run lone.hdr
+fails 'a header of a pair that is cut off' 'lone.hdr: truncated: 347 bytes, the header of NIfTI needs 348 (--format=raw reads it as raw numbers)'
 printf 'ENVI' >lone.hdr
 run -q -o sum -t i16 lone.img
 is 'an image with another header' 0 5
