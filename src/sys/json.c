@@ -117,7 +117,7 @@ static size_t read_unicode(struct json_reader *r, char utf8[4])
 {
     unsigned code, low;
 
-    if (!read_code(r, &code) || code == 0)
+    if (!read_code(r, &code))
         return 0;
     if (code >= 0xd800 && code < 0xe000) {
         if (code >= 0xdc00 || !read_code(r, &low) || low < 0xdc00 || low >= 0xe000)
@@ -173,7 +173,7 @@ static bool read_rest(struct json_reader *r, char *text, size_t size, bool cut)
             continue;
         }
         length = read_character(r, utf8);
-        if (length == 0)
+        if (length == 0 || (text && !*utf8)) /* a text that is kept ends at a NUL */
             return fail(r);
         if (!full && length >= size - used) {
             if (!cut)

@@ -108,6 +108,9 @@ is 'scale and missing values' 0 '11
 run -q -o sum,count --stored scaled
 is 'as stored' 0 '17
 5'
+printf '{"scale_factor":2,"note":"a\\u0000b"}' >scaled/.zattrs
+run -q -o sum scaled
+is 'a text with a NUL among attributes' 0 34
 # With an offset beyond 2^64 the numbers of integers are binary64.
 while read -r offset sum least; do
     printf '{"add_offset":%s}' "$offset" >scaled/.zattrs

@@ -39,6 +39,7 @@ static void test_grammar(void)
         "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
         "\"\\u00e9\\uFFFD\"",
         "\"\\ud83d\\uDE00\"",
+        "\"a\\u0000b\"",
         "\"caf\303\251\"",
         "\"\177\"",
         "[]",
@@ -75,7 +76,6 @@ static void test_grammar(void)
         "\"\\x\"",
         "\"\\u12\"",
         "\"\\u12g4\"",
-        "\"\\u0000\"",
         "\"\\ud800\"",
         "\"\\udfff\"",
         "\"\\ud83d \\ude00\"",
@@ -161,6 +161,8 @@ static void test_values(void)
                strcmp(text, "\364\217\277\277") == 0,
            "the last pair");
 
+    json_read(&r, "\"a\\u0000b\"");
+    tap_ok(!json_read_string(&r, text, sizeof text), "a string with a NUL is an error");
     json_read(&r, "\"12345678\"");
     memset(text, 'x', sizeof text);
     tap_ok(!json_read_string(&r, text, sizeof text) && !json_read_end(&r),
