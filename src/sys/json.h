@@ -30,7 +30,7 @@ const char *json_decimal(const char *decimal);
  */
 
 /* The most arrays and objects that may be nested; more are an error. */
-#define JSON_DEPTH_MAX 16
+#define JSON_DEPTH_MAX 64
 
 struct json_reader {
     const char *at; /* the next byte; after an error, a byte near the error */

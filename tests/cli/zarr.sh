@@ -111,6 +111,9 @@ is 'as stored' 0 '17
 printf '{"scale_factor":2,"note":"a\\u0000b"}' >scaled/.zattrs
 run -q -o sum scaled
 is 'a text with a NUL among attributes' 0 34
+printf '{"scale_factor":2,"a":%s%s}' "$(printf '%063d' 0 | tr 0 '[')" "$(printf '%063d' 0 | tr 0 ']')" >scaled/.zattrs
+run -q -o sum scaled
+is 'lists in each other among attributes' 0 34
 # With an offset beyond 2^64 the numbers of integers are binary64.
 while read -r offset sum least; do
     printf '{"add_offset":%s}' "$offset" >scaled/.zattrs
@@ -243,10 +246,10 @@ nest() {
 nest nested 3
 run -q -o sum nested
 is 'records in each other' 0 7
-nest deep 4
+nest deep 16
 run -q -o sum deep
 fails 'too many records in each other' \
-    "deep: array x: x/zarr.json: byte $(grep -bo '[[{]' deep/x/zarr.json | sed -n '17s/:.*//p'): more than 16 lists and objects in each other"
+    "deep: array x: x/zarr.json: byte $(grep -bo '[[{]' deep/x/zarr.json | sed -n '65s/:.*//p'): more than 64 lists and objects in each other"
 
 # A type of TensorStore's own.
 make brain ',"compressor":null' && sed -i 's/"|u1"/"bfloat16"/' brain/.zarray

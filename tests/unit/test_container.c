@@ -258,7 +258,10 @@ static void check_refused(void)
         {"{\"__metadata__\":[]}", 0, 24, "__metadata__ is an object"},
         {"{\"__metadata__\":{\"a\":1}}", 0, 29, "__metadata__ holds strings"},
         {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, 42, "__metadata__ appears twice"},
-        {"{\"x\":{\"y\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}}", 0, 0, "nested too deeply"},
+        {"{\"x\":{\"y\":"
+         "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+         "1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}}",
+         0, 0, "nested too deeply"},
     };
     struct tap_family family = {0};
 
