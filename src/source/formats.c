@@ -418,12 +418,17 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
     return true;
 }
 
-/* Whether the input's name ends so. */
+/* Whether a name ends so. */
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), size = strlen(end);
+
+    return length >= size && strcmp(name + length - size, end) == 0;
+}
+
 static bool is_named(const struct source *s, const char *end)
 {
-    const size_t length = strlen(s->path), size = strlen(end);
-
-    return length >= size && strcmp(s->path + length - size, end) == 0;
+    return ends_with(s->path, end);
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
@@ -454,25 +459,28 @@ static bool is_part_of_header(const unsigned char *bytes, size_t size)
     return size < 348 && (size < 4 || container_nifti.head(bytes, size) > 0);
 }
 
-/* Whether the file's name is one of NIfTI's and its content is not: a part of a header, or an image
-   whose header is missing, cut off, or one of ANALYZE. Then the source fails. */
+/* Whether the file's name, without that of a compression, is one of NIfTI's and its content is not: a
+   part of a header, or an image whose header is missing, cut off, or one of ANALYZE, or which is
+   compressed. Then the source fails. */
 static bool fails_by_name(struct source *s, const unsigned char *head, size_t size)
 {
-    struct advice advice = {.kind = ADVICE_RAW, .raw = true};
-    char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
+    struct advice advice = {.kind = ADVICE_RAW, .raw = true, .compressed = s->info.compression};
+    char name[PATH_MAX], header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
     unsigned char bytes[CONTAINER_PAIR_MAX];
     ssize_t got;
     int fd;
 
-    if (!s->close_fd || s->info.compressed)
+    if (!s->close_fd || (size_t)snprintf(name, sizeof name, "%s", s->path) >= sizeof name)
         return false;
-    if ((is_named(s, ".nii") && size < 348) ||
-        (is_named(s, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
+    if (s->info.compressed && (ends_with(name, ".gz") || ends_with(name, ".zst")))
+        *strrchr(name, '.') = '\0';
+    if ((ends_with(name, ".nii") && size < 348) ||
+        (ends_with(name, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
         reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                plural(size));
         return true;
     }
-    if (!operand_pair(s->path, header) || !is_named(s, ".img"))
+    if (!operand_pair(name, header) || !ends_with(name, ".img"))
         return false;
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     got = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
@@ -482,6 +490,10 @@ static bool fails_by_name(struct source *s, const unsigned char *head, size_t si
         reject(s, advice,
                "an image whose header is truncated: %s: %zd byte%s, the header of NIfTI needs 348",
                header, got, plural((size_t)got));
+    else if (nifti_is_pair(bytes, (size_t)got, false))
+        reject(s, advice,
+               "the image of a pair of NIfTI files, compressed by %s; decompress it first",
+               find_named(s->info.compression));
     if (fd >= 0)
         close(fd);
     if (source_failed(s))

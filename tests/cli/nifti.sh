@@ -114,9 +114,26 @@ for size in 0 3 4 347; do
 done
 run lone.hdr
 fails 'a header of a pair that is cut off' 'lone.hdr: truncated: 347 bytes, the header of NIfTI needs 348 (--format=raw reads it as raw numbers)'
+if has_zlib; then
+    gzip -c pair.img >pair.img.gz
+    gzip -c pair.img >alone.img.gz
+    run pair.img.gz
+    fails 'an image of a pair that is compressed' \
+        'pair.img.gz: the image of a pair of NIfTI files, compressed by gzip; decompress it first (--format=raw+gzip reads it as raw numbers)'
+    run alone.img.gz
+    fails 'a compressed image without its header' \
+        'alone.img.gz: an image whose header cannot be read: alone.hdr: No such file or directory (--format=raw+gzip reads it as raw numbers)'
+    run -q -o sum -t u8 --format=raw+gzip pair.img.gz
+    is 'raw, compressed' 0 516
+fi
 printf 'ENVI' >lone.hdr
 run -q -o sum -t i16 lone.img
 is 'an image with another header' 0 5
+if has_zlib; then
+    gzip lone.img
+    run -q -o sum -t i16 lone.img.gz
+    is 'a compressed image with another header' 0 5
+fi
 head -c 347 x.nii >cut.nii
 run cut.nii
 fails 'a header that is cut off' 'cut.nii: truncated: 347 bytes, the header of NIfTI needs 348 (--format=raw reads it as raw numbers)'
