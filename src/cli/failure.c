@@ -60,7 +60,8 @@ static const char *say_raw(char said[WORDS_MAX], const struct advice *a)
     *said = '\0';
     if (a->raw)
         snprintf(said, WORDS_MAX, " (--format=%s reads it as raw numbers%s)", raw,
-                 a->arrays ? ", --format=npz the NumPy arrays in it" : "");
+                 a->arrays ? ", --format=npz the NumPy arrays in it, --format=zarr the Zarr store"
+                           : "");
     return said;
 }
 

@@ -42,10 +42,10 @@ is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >x.npz
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 8 /dev/zero && printf '\003\0\0\0\003\0\0\0\005\0\0\0x.txtabc' && cat x.npz; } >z.npz
 refuses z.npz \
-    "a zip archive; try: unzip -p z.npz 'my x.npy' | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
+    "a zip archive; try: unzip -p z.npz 'my x.npy' | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it, --format=zarr the Zarr store)"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 refuses x.zip \
-    "a zip archive; try: unzip -p x.zip x.f32 | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
+    "a zip archive; try: unzip -p x.zip x.f32 | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it, --format=zarr the Zarr store)"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 shell 'cat x.h5 | gpureduce'

@@ -421,7 +421,12 @@ END
     "$python" archive.py deflated.zip .zarray 0 1
     run -q -o sum deflated.zip
     fails 'a deflated archive' 'deflated.zip: array array: .zarray: compressed by the archive; archive files as they are (zip -0)'
+    "$python" archive.py folders.zip x/ x/y/ x/.zarray x/0 x/1
+    run -q -o sum folders.zip
+    is 'an archive that begins with folders' 0 17
     "$python" archive.py none.zip 0 1
+    run none.zip
+    fails 'an archive that is not recognised' "none.zip: a zip archive; try: unzip -p none.zip 0 | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it, --format=zarr the Zarr store)"
     run --format=zarr none.zip
     fails 'an archive without metadata' 'none.zip: a Zarr store: no zarr.json, .zarray or .zgroup in the archive'
     "$python" archive.py back.zip .zarray 'y\0'

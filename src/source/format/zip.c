@@ -37,10 +37,23 @@ static uint64_t number(const unsigned char *bytes, unsigned size)
 
 const char *zip_first_name(const unsigned char *bytes, size_t size, size_t *length)
 {
-    if (size < LOCAL_SIZE || number(bytes, 4) != LOCAL)
-        return NULL;
-    *length = (size_t)number(bytes + 26, 2);
-    return size >= LOCAL_SIZE + *length ? (const char *)bytes + LOCAL_SIZE : NULL;
+    for (;;) {
+        const char *const name = (const char *)bytes + LOCAL_SIZE;
+
+        if (size < LOCAL_SIZE || number(bytes, 4) != LOCAL)
+            return NULL;
+        *length = (size_t)number(bytes + 26, 2);
+        if (size < LOCAL_SIZE + *length)
+            return NULL;
+        if (*length == 0 || name[*length - 1] != '/')
+            return name;
+        const size_t whole = LOCAL_SIZE + *length + (size_t)number(bytes + 28, 2);
+
+        if (size < whole)
+            return NULL;
+        bytes += whole;
+        size -= whole;
+    }
 }
 
 size_t zip_head(const unsigned char *bytes, size_t size)

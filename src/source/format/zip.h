@@ -50,8 +50,8 @@ struct zip_content {
     uint64_t offset; /* in the file, of the first of its bytes, compressed or not */
 };
 
-/* The name of the first member of what begins with these bytes, without a NUL; NULL if that is no
-   archive, or if its header has more than `size` bytes. */
+/* The name of the first member of what begins with these bytes, without a NUL, after folders, which zip(1)
+   puts before what is in them; NULL if that is no archive, or if its header ends after `size` bytes. */
 const char *zip_first_name(const unsigned char *bytes, size_t size, size_t *length);
 
 /* How many first bytes of what begins with these tell that name, or, of fewer, how long it is; 0 of
