@@ -274,11 +274,12 @@ static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct 
                                              .read_text = attribute_read_text,
                                              .user = &holder,
                                              .parts = H5Tget_class(d->type) == H5T_COMPOUND};
+    bool variable = d->netcdf;
 
     if (in->stored)
         return true;
-    if (!attributes_find(&reader, d->element, d->netcdf || hdf5_is_variable(d->id), d->fill_stated,
-                         m))
+    if ((!variable && !hdf5_is_variable(d->id, &variable, t)) ||
+        !attributes_find(&reader, d->element, variable, d->fill_stated, m))
         return false;
     if (m->type != d->element)
         d->type_name = element_name(m->type);
@@ -1122,9 +1123,13 @@ static void drop_prefix(struct visit *v, hid_t dataset)
     char *const path = v->walk.path.data, *const slash = strrchr(path, '/');
     char *const name = slash ? slash + 1 : path;
     const size_t length = strlen(prefix);
+    bool variable = v->netcdf;
 
-    if (strncmp(name, prefix, length) == 0 && name[length] != '\0' &&
-        (v->netcdf || (dataset >= 0 && hdf5_is_variable(dataset))))
+    if (strncmp(name, prefix, length) != 0 || name[length] == '\0')
+        return;
+    if (!variable && dataset >= 0)
+        (void)hdf5_is_variable(dataset, &variable, &v->trouble);
+    if (variable)
         memmove(name, name + length, strlen(name + length) + 1);
 }
 

@@ -148,23 +148,25 @@ static bool is_netcdf_scale(hid_t scale)
     return H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale);
 }
 
-bool hdf5_is_variable(hid_t dataset)
+bool hdf5_is_variable(hid_t dataset, bool *is, struct hdf5_trouble *t)
 {
     hvl_t lists[CONTAINER_DIMENSIONS_MAX] = {{0, NULL}};
     struct attribute a;
-    bool is = is_netcdf_scale(dataset);
+    bool good = true;
 
-    if (is || !attribute_open(dataset, "DIMENSION_LIST", &a))
-        return is;
-    if (a.class == H5T_VLEN && a.count > 0 && a.count <= CONTAINER_DIMENSIONS_MAX &&
-        H5Aread(a.id, a.type, lists) >= 0 && lists[0].len > 0) {
+    *is = is_netcdf_scale(dataset);
+    if (*is || !attribute_open(dataset, "DIMENSION_LIST", &a))
+        return true;
+    if (a.class == H5T_VLEN && a.count > 0 && a.count <= CONTAINER_DIMENSIONS_MAX)
+        good = H5Aread(a.id, a.type, lists) >= 0 || hdf5_wrong(t);
+    if (good && lists[0].len > 0) {
         const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[0].p);
 
-        is = scale >= 0 && is_netcdf_scale(scale);
+        *is = scale >= 0 && is_netcdf_scale(scale);
         H5Oclose(scale);
     }
     attribute_close(&a);
-    return is;
+    return good;
 }
 
 void hdf5_note_lengths(hid_t dataset)

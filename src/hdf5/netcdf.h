@@ -19,8 +19,9 @@ bool hdf5_is_dimension(hid_t dataset);
    2016 do. */
 bool hdf5_is_netcdf(hid_t root);
 
-/* Whether a dataset is a variable of netCDF by its dimensions, whatever its file says of itself. */
-bool hdf5_is_variable(hid_t dataset);
+/* Finds whether a dataset is a variable of netCDF by its dimensions, whatever its file says of itself.
+   False if the library fails. */
+bool hdf5_is_variable(hid_t dataset, bool *is, struct hdf5_trouble *t);
 
 /* Notes how long dimensions are by a dataset that is a coordinate variable of several dimensions,
    which netCDF numbers: all are noted before hdf5_extend is called. */

@@ -373,6 +373,23 @@ ok 'damaged files' test "$status" -eq 1
 ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
 ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: ' err)" -ge 10
 
+# Dimensions that cannot be read: they say whether numbers that netCDF fills a variable with are missing.
+"$python" - <<'END'
+import h5py, numpy
+with h5py.File("variable.h5", "w") as h:
+    h["x"] = [1, 2]
+    h["x"].make_scale("x")
+    h["x"].attrs["_Netcdf4Dimid"] = numpy.int32(0)
+    h["v"] = numpy.array([1, 9.969209968386869e36], "f4")
+    h["v"].dims[0].attach_scale(h["x"])
+END
+run -q -o sum,missing --array=v variable.h5
+is 'a variable of netCDF by its dimensions' 0 '1
+1'
+LC_ALL=C sed 's/GCOL/GCOM/' variable.h5 >damaged.h5
+run -q -o sum --array=v damaged.h5
+fails_like 'a variable whose dimensions cannot be read' 'damaged.h5: array v: libhdf5: .*'
+
 # A file that sends libhdf5 in circles: with the program ends the one that calls it. Both hold the FIFO open.
 mkfifo held
 "$python" - <<'END'
