@@ -71,6 +71,9 @@
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
 #define ROWS_ALIGNED 16
 
+/* Bytes that are copied at a time, at most. */
+#define COPIED_MOST ((uint64_t)4 << 30)
+
 /* Addresses that are known to be a device's. */
 #define KNOWN 4
 
@@ -408,7 +411,9 @@ static bool reduce_rows(struct cuda_summer *s, const struct cuda_array_axis *axi
 
     if (!is_direct(s, &(struct block){.length = axis->length, .results = results}))
         most = PARTS_MAX / row_parts(s, axis->length);
-    if (!whole)
+    if (!whole && size * axis->length > CUDA_STAGE_BYTES)
+        most = 1;
+    else if (!whole)
         most = least(most, CUDA_STAGE_BYTES / size / axis->length);
     most = most > ROWS_ALIGNED ? most / ROWS_ALIGNED * ROWS_ALIGNED : most;
     for (uint64_t at = 0, n; at < axis->outer; at += n) {
@@ -447,20 +452,22 @@ static bool reduce_columns(struct cuda_summer *s, const struct cuda_array_axis *
     return true;
 }
 
-/* Whether the kernels can have all slices: those that are to be copied must not be large, and a few
+/* Whether the kernels can have all slices: there must be room for those that are to be copied, and a few
    that are long are reduced sooner one by one. Records have indices of 32 bits. */
-static bool can_reduce(const struct cuda_summer *s, const struct cuda_array_elements *e,
+static bool can_reduce(struct cuda_summer *s, const struct cuda_array_elements *e,
                        const struct cuda_array_axis *axis)
 {
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
     const bool aligned =
         is_whole(e) && (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
+    struct error ignored = {.kind = ERROR_NONE};
 
     if ((axis->inner == 1 && row_parts(s, axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
         (s->records && axis->length >= UINT32_MAX))
         return false;
-    return aligned || unit <= CUDA_STAGE_BYTES / ROWS_ALIGNED;
+    return aligned || unit <= CUDA_STAGE_BYTES ||
+           (unit <= COPIED_MOST && cuda_room_grow(&s->stage, (size_t)unit, &ignored));
 }
 
 /* Finds the device that has this memory, as cuda_guest_find does; it is not asked again about that of
@@ -524,12 +531,14 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return true;
 }
 
-/* Ends a call. After a failure, waits for the kernels that were launched: the next call may begin the
-   list on another stream. Returns `good`. */
+/* Ends a call, and keeps no more memory than most copies need. After a failure, waits for the kernels that
+   were launched: the next call may begin the list on another stream. Returns `good`. */
 static bool leave(struct cuda_summer *s, struct cuda_guest *guest, bool good)
 {
     if (!good)
         (void)cudaStreamSynchronize(s->stream);
+    if (s->stage.bytes > CUDA_STAGE_BYTES)
+        cuda_room_free(&s->stage);
     cuda_guest_leave(guest);
     return good;
 }

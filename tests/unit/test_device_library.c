@@ -902,6 +902,68 @@ static void check_limits(void)
     must(cudaFree(results) == cudaSuccess, "freeing");
 }
 
+/* Columns and rows of a large array that is not aligned, and of every other element of one, are copied and
+   reduced together: in few calls of CUDA. */
+static void check_large(void)
+{
+    enum { ROWS = 4, COLUMNS = 1200000, CALLS = 100 };
+    const size_t bytes = (size_t)2 * ROWS * COLUMNS * sizeof(int16_t);
+    int16_t *const elements = malloc(bytes);
+    uint64_t *const expected = malloc(COLUMNS * sizeof *expected), *got = NULL, *results = NULL;
+    unsigned char *memory = NULL;
+    gpr_request *request = NULL;
+    gpr_view *view = NULL;
+
+    got = malloc(COLUMNS * sizeof *got);
+    must(elements && expected && got &&
+             cudaMalloc((void **)&results, COLUMNS * sizeof *got) == cudaSuccess &&
+             cudaMalloc((void **)&memory, bytes) == cudaSuccess &&
+             gpr_request_new(context, &request) == GPR_OK &&
+             gpr_request_op(request, "var") == GPR_OK && gpr_view_new(context, &view) == GPR_OK,
+         "a request");
+    for (size_t i = 0; i < bytes / sizeof *elements; i++)
+        elements[i] = (int16_t)rng_below(&rng, 65536);
+    must(cudaMemcpy(memory, elements, bytes, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+    for (int64_t step = 1; step <= 2; step++)
+        for (unsigned axis = 0; axis < 2; axis++) {
+            const uint64_t count = axis == 0 ? COLUMNS : ROWS;
+            const uint64_t shape[] = {ROWS, COLUMNS - 1};
+            const int64_t strides[] = {2 * step * COLUMNS, 2 * step};
+            void *const here[] = {expected}, *const there[] = {results};
+            gpr_input *input = NULL;
+            bool good;
+
+            must(gpr_view_set_data(view, elements + 1, "i16", GPR_ORDER_NATIVE, 2, shape,
+                                   strides) == GPR_OK &&
+                     gpr_view_set_memory(view, GPR_MEMORY_HOST, 0, NULL) == GPR_OK &&
+                     gpr_open_view(context, view, &input) == GPR_OK,
+                 "a view");
+            good = gpr_reduce_axis(input, 0, request, axis, here, count - !axis) == GPR_OK;
+            gpr_close(input);
+            must(gpr_view_set_data(view, memory + sizeof *elements, "i16", GPR_ORDER_NATIVE, 2,
+                                   shape, strides) == GPR_OK &&
+                     gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, (void *)stream) == GPR_OK &&
+                     gpr_open_view(context, view, &input) == GPR_OK,
+                 "a view");
+            calls_left = CALLS;
+            good = good && gpr_reduce_axis(input, 0, request, axis, there, count - !axis) == GPR_OK;
+            calls_left = 0;
+            good = good &&
+                   cudaMemcpy(got, results, count * sizeof *got, cudaMemcpyDeviceToHost) ==
+                       cudaSuccess &&
+                   memcmp(got, expected, (count - !axis) * sizeof *got) == 0;
+            tap_ok(good, "a large array that is not aligned, axis %u, %s: %s", axis,
+                   step == 1 ? "each element" : "every other", gpr_error_text(context));
+            gpr_close(input);
+        }
+    must(cudaFree(results) == cudaSuccess && cudaFree(memory) == cudaSuccess, "freeing");
+    gpr_request_free(request);
+    gpr_view_free(view);
+    free(elements);
+    free(expected);
+    free(got);
+}
+
 /* A view in memory of the host of elements in a row. */
 static gpr_view *open_row(const char *type, const void *data, uint64_t count)
 {
@@ -1096,6 +1158,7 @@ int main(void)
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
     check_limits();
+    check_large();
     check_refused();
     check_kind();
     gpr_context_free(context);
