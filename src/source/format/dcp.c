@@ -152,16 +152,12 @@ static int open_file(const struct checkpoint *k, const char *path, uint64_t *siz
  * The places of shards.
  */
 
-static const struct pickle_value *value_of(const struct checkpoint *k, uint32_t value)
-{
-    return &k->pickle.values[value];
-}
-
 /* The use of the function of a call; NOTHING of other values. */
 static enum use use_of(const struct checkpoint *k, uint32_t value)
 {
-    const struct pickle_value *v = value_of(k, value);
-    const size_t global = v->kind == PICKLE_CALL ? value_of(k, v->function)->global : USES;
+    const struct pickle_value *v = pickle_value(&k->pickle, value);
+    const size_t global =
+        v->kind == PICKLE_CALL ? pickle_value(&k->pickle, v->function)->global : USES;
 
     return global < USES ? uses[global].use : NOTHING;
 }
@@ -169,27 +165,22 @@ static enum use use_of(const struct checkpoint *k, uint32_t value)
 static bool malformed(struct checkpoint *k, uint32_t value, const char *what)
 {
     return container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": byte %" PRIu32 ": %s is malformed",
-                           value_of(k, value)->at, what);
+                           pickle_value(&k->pickle, value)->at, what);
 }
 
 /* The attribute of a value, if it is a text of up to `most` bytes without a NUL. NULL if it is not. */
 static const struct pickle_value *find_text(const struct checkpoint *k, uint32_t value,
                                             const char *key, size_t most)
 {
-    const uint32_t found = pickle_find(&k->pickle, value, key);
-    const struct pickle_value *v = found == PICKLE_ABSENT ? NULL : value_of(k, found);
+    const struct pickle_value *v = pickle_value(&k->pickle, pickle_find(&k->pickle, value, key));
 
-    return v && v->kind == PICKLE_TEXT && v->count <= most && !memchr(v->text, 0, v->count) ? v
-                                                                                            : NULL;
+    return v->kind == PICKLE_TEXT && v->count <= most && !memchr(v->text, 0, v->count) ? v : NULL;
 }
 
-/* The attribute of a value; PICKLE_ABSENT where it is None. */
-static uint32_t find_some(const struct checkpoint *k, uint32_t value, const char *key)
+/* Whether a value has an attribute, which is not None. */
+static bool has(const struct pickle *p, uint32_t value, const char *key)
 {
-    const uint32_t found = pickle_find(&k->pickle, value, key);
-
-    return found != PICKLE_ABSENT && value_of(k, found)->kind == PICKLE_NONE ? PICKLE_ABSENT
-                                                                             : found;
+    return pickle_value(p, pickle_find(p, value, key))->kind != PICKLE_NONE;
 }
 
 /* Notes where something is stored: what `info` says of `index`. */
@@ -198,7 +189,6 @@ static bool take_place(struct checkpoint *k, uint32_t index, uint32_t info)
     const struct pickle *p = &k->pickle;
     const struct pickle_value *name = find_text(k, index, "fqn", NAME_MAX_BYTES);
     const struct pickle_value *path = find_text(k, info, "relative_path", FILE_MAX_BYTES);
-    const uint32_t offset = find_some(k, index, "offset");
     struct place place = {.at = k->offset_count};
 
     if (!name || !path || !pickle_count(p, pickle_find(p, info, "offset"), &place.begin) ||
@@ -207,15 +197,15 @@ static bool take_place(struct checkpoint *k, uint32_t index, uint32_t info)
     if (!GROW(k->places, k->place_room, k->place_count + 1) ||
         !GROW(k->offsets, k->offset_room, k->offset_count + CONTAINER_DIMENSIONS_MAX))
         return container_no_memory(k->in);
-    if (offset != PICKLE_ABSENT &&
-        !pickle_counts(p, offset, k->offsets + k->offset_count, &place.dimensions))
+    if (has(p, index, "offset") && !pickle_counts(p, pickle_find(p, index, "offset"),
+                                                  k->offsets + k->offset_count, &place.dimensions))
         return malformed(k, index, "the place of a shard");
     k->offset_count += place.dimensions;
     place.name = name->text;
     place.name_length = name->count;
     place.path = path->text;
     place.path_length = path->count;
-    place.transformed = find_some(k, info, "transform_descriptors") != PICKLE_ABSENT;
+    place.transformed = has(p, info, "transform_descriptors");
     k->places[k->place_count++] = place;
     return true;
 }
@@ -241,18 +231,16 @@ static int compare_places(const void *a, const void *b)
 /* Takes the places of all shards, a dictionary. */
 static bool take_places(struct checkpoint *k, uint32_t value)
 {
-    const struct pickle_value *v = value_of(k, value);
+    const struct pickle_value *v = pickle_value(&k->pickle, value);
     uint32_t item = v->first;
 
     if (v->kind != PICKLE_DICT)
         return malformed(k, value, "storage_data");
     for (uint32_t i = 0; i + 1 < v->count; i += 2) {
-        const uint32_t index = k->pickle.items[item].value;
+        const uint32_t index = pickle_next(&k->pickle, &item);
 
-        item = k->pickle.items[item].next;
-        if (!take_place(k, index, k->pickle.items[item].value))
+        if (!take_place(k, index, pickle_next(&k->pickle, &item)))
             return false;
-        item = k->pickle.items[item].next;
     }
     for (size_t i = 0; i < k->place_count; i++)
         k->places[i].offsets = k->offsets + k->places[i].at;
@@ -598,13 +586,13 @@ static bool take_shards(struct checkpoint *k, uint32_t value)
 {
     const struct pickle *p = &k->pickle;
     const struct container_array *a = k->array;
-    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : value_of(k, value);
+    const struct pickle_value *v = pickle_value(p, value);
 
     k->shard_count = 0;
-    if (!v || v->kind != PICKLE_LIST)
+    if (v->kind != PICKLE_LIST)
         return false;
-    for (uint32_t i = 0, item = v->first; i < v->count; i++, item = p->items[item].next) {
-        const uint32_t chunk = p->items[item].value;
+    for (uint32_t i = 0, item = v->first; i < v->count; i++) {
+        const uint32_t chunk = pickle_next(p, &item);
         struct shard shard = {.begin = 0};
         unsigned offsets, sizes;
         bool empty = false;
@@ -630,14 +618,13 @@ static bool take_shards(struct checkpoint *k, uint32_t value)
 /* The type of the elements of a tensor; NULL if it has none. */
 static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32_t value)
 {
-    const uint32_t properties = pickle_find(&k->pickle, value, "properties");
-    const struct pickle_value *v = properties == PICKLE_ABSENT ? NULL : value_of(k, properties);
+    const struct pickle *p = &k->pickle;
+    const struct pickle_value *v = pickle_value(p, pickle_find(p, value, "properties"));
     uint32_t first;
 
-    if (!v || v->kind != PICKLE_CALL || v->state == PICKLE_ABSENT ||
-        pickle_items(&k->pickle, value_of(k, v->state), &first, 1) < 1)
+    if (v->kind != PICKLE_CALL || pickle_items(p, pickle_value(p, v->state), &first, 1) < 1)
         return NULL;
-    v = value_of(k, first);
+    v = pickle_value(p, first);
     return v->kind == PICKLE_GLOBAL && v->global >= USES ? pytorch_dtype(v->global - USES) : NULL;
 }
 
@@ -724,7 +711,7 @@ static bool add_object(struct checkpoint *k, const char *name)
 /* Adds all that the checkpoint holds, a dictionary. */
 static bool add_all(struct checkpoint *k, uint32_t value)
 {
-    const struct pickle_value *v = value_of(k, value);
+    const struct pickle_value *v = pickle_value(&k->pickle, value);
     uint32_t item = v->first;
     bool good = true;
 
@@ -734,13 +721,10 @@ static bool add_all(struct checkpoint *k, uint32_t value)
     if (!k->container->tiles)
         return container_no_memory(k->in);
     for (uint32_t i = 0; good && i + 1 < v->count; i += 2) {
-        const struct pickle_value *key = value_of(k, k->pickle.items[item].value);
-        uint32_t entry;
+        const struct pickle_value *key = pickle_value(&k->pickle, pickle_next(&k->pickle, &item));
+        const uint32_t entry = pickle_next(&k->pickle, &item);
         const char *name;
 
-        item = k->pickle.items[item].next;
-        entry = k->pickle.items[item].value;
-        item = k->pickle.items[item].next;
         if (key->kind != PICKLE_TEXT || key->count == 0 || key->count > NAME_MAX_BYTES ||
             memchr(key->text, 0, key->count))
             return malformed(k, entry, "an entry");

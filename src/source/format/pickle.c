@@ -612,10 +612,8 @@ size_t pickle_items(const struct pickle *p, const struct pickle_value *v, uint32
 {
     uint32_t item = v->first;
 
-    for (size_t i = 0; i < v->count && i < most; i++) {
-        values[i] = p->items[item].value;
-        item = p->items[item].next;
-    }
+    for (size_t i = 0; i < v->count && i < most; i++)
+        values[i] = pickle_next(p, &item);
     return v->count;
 }
 
@@ -630,36 +628,36 @@ uint32_t pickle_find(const struct pickle *p, uint32_t value, const char *key)
         return PICKLE_ABSENT;
     item = v->first;
     for (uint32_t i = 0; i + 1 < v->count; i += 2) {
-        const struct pickle_value *k = &p->values[p->items[item].value];
+        const struct pickle_value *k = &p->values[pickle_next(p, &item)];
+        const uint32_t found = pickle_next(p, &item);
 
-        item = p->items[item].next;
         if (k->kind == PICKLE_TEXT && is_text(key, k->text, k->count))
-            return p->items[item].value;
-        item = p->items[item].next;
+            return found;
     }
     return PICKLE_ABSENT;
 }
 
 bool pickle_count(const struct pickle *p, uint32_t value, uint64_t *x)
 {
-    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : &p->values[value];
+    const struct pickle_value *v = pickle_value(p, value);
 
-    *x = v && v->kind == PICKLE_INTEGER ? (uint64_t)v->integer : UINT64_MAX;
+    *x = v->kind == PICKLE_INTEGER ? (uint64_t)v->integer : UINT64_MAX;
     return *x <= INT64_MAX;
 }
 
 bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned *number)
 {
-    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : &p->values[value];
-    uint32_t item;
+    const struct pickle_value *v = pickle_value(p, value);
+    uint32_t item = PICKLE_ABSENT;
 
-    if (v && v->kind == PICKLE_CALL)
-        v = pickle_items(p, &p->values[v->arguments], &item, 1) == 1 ? &p->values[item] : NULL;
-    if (!v || v->kind != PICKLE_TUPLE || v->count > CONTAINER_DIMENSIONS_MAX)
+    if (v->kind == PICKLE_CALL)
+        v = pickle_value(
+            p, pickle_items(p, &p->values[v->arguments], &item, 1) == 1 ? item : PICKLE_ABSENT);
+    if (v->kind != PICKLE_TUPLE || v->count > CONTAINER_DIMENSIONS_MAX)
         return false;
     item = v->first;
-    for (uint32_t i = 0; i < v->count; i++, item = p->items[item].next)
-        if (!pickle_count(p, p->items[item].value, &counts[i]))
+    for (uint32_t i = 0; i < v->count; i++)
+        if (!pickle_count(p, pickle_next(p, &item), &counts[i]))
             return false;
     *number = v->count;
     return true;

@@ -85,6 +85,23 @@ bool pickle_read(struct pickle *p, const void *bytes, size_t size,
 
 void pickle_free(struct pickle *p);
 
+/* The value of this number; None for PICKLE_ABSENT. */
+static inline const struct pickle_value *pickle_value(const struct pickle *p, uint32_t value)
+{
+    static const struct pickle_value none = {.kind = PICKLE_NONE};
+
+    return value == PICKLE_ABSENT ? &none : &p->values[value];
+}
+
+/* Goes on from *item, one of the items of a value, to the next. Returns the value that it is. */
+static inline uint32_t pickle_next(const struct pickle *p, uint32_t *item)
+{
+    const struct pickle_item *i = &p->items[*item];
+
+    *item = i->next;
+    return i->value;
+}
+
 /* Writes the values of up to `most` items of a tuple, a list or a dictionary to `values`. Returns
    how many items there are. */
 size_t pickle_items(const struct pickle *p, const struct pickle_value *v, uint32_t *values,

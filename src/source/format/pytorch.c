@@ -292,22 +292,17 @@ struct tensor {
     unsigned part; /* of complex numbers: the part that is looked at */
 };
 
-static const struct pickle_value *value_of(const struct file *f, uint32_t value)
-{
-    return &f->pickle.values[value];
-}
-
 /* Says that a value is not what it should be. */
 static bool malformed(struct file *f, uint32_t value, const char *what)
 {
-    return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at, "%s is malformed",
-                           what);
+    return container_wrong(f->in, f->pickle_offset + pickle_value(&f->pickle, value)->at,
+                           "%s is malformed", what);
 }
 
 /* The use of a global; NOTHING of other values. */
 static enum use use_of(const struct file *f, uint32_t value)
 {
-    const struct pickle_value *v = value_of(f, value);
+    const struct pickle_value *v = pickle_value(&f->pickle, value);
 
     return v->kind != PICKLE_GLOBAL ? NOTHING : v->global < USES ? uses[v->global].use : TYPE;
 }
@@ -315,7 +310,7 @@ static enum use use_of(const struct file *f, uint32_t value)
 /* The type that a global of TYPE or STORAGE stands for; NULL for none. */
 static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
 {
-    const size_t global = value_of(f, value)->global;
+    const size_t global = pickle_value(&f->pickle, value)->global;
 
     if (use_of(f, value) != use)
         return NULL;
@@ -331,14 +326,15 @@ static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value
 static bool take_storage(const struct file *f, uint32_t value, const struct pytorch_dtype **dtype,
                          const struct pickle_value **key, uint64_t *elements)
 {
-    const struct pickle_value *v = value_of(f, value);
+    const struct pickle_value *v = pickle_value(&f->pickle, value);
     uint32_t values[5];
 
-    if (v->kind != PICKLE_PERSISTENT || value_of(f, v->arguments)->kind != PICKLE_TUPLE ||
-        pickle_items(&f->pickle, value_of(f, v->arguments), values, 5) != 5)
+    if (v->kind != PICKLE_PERSISTENT ||
+        pickle_value(&f->pickle, v->arguments)->kind != PICKLE_TUPLE ||
+        pickle_items(&f->pickle, pickle_value(&f->pickle, v->arguments), values, 5) != 5)
         return false;
     *dtype = dtype_of(f, values[1], STORAGE);
-    *key = value_of(f, values[2]);
+    *key = pickle_value(&f->pickle, values[2]);
     return *dtype && (*key)->kind == PICKLE_TEXT && (*key)->count <= KEY_MAX &&
            pickle_count(&f->pickle, values[4], elements);
 }
@@ -630,7 +626,7 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
     if (!take_shape(f, a, t->sizes, t->dimensions))
         return false;
     if (a->elements > INT64_MAX / t->dtype->size)
-        return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at,
+        return container_wrong(f->in, f->pickle_offset + pickle_value(&f->pickle, value)->at,
                                "the shape has more elements than any file");
     a->type = t->dtype->type;
     a->big_endian = f->big_endian;
@@ -677,7 +673,7 @@ static bool rebuild_tensor(struct file *f, uint32_t value, enum use use, uint32_
     struct tensor t = {.changed = false};
     uint32_t values[8];
     const struct pickle *const p = &f->pickle;
-    const size_t count = pickle_items(p, value_of(f, arguments), values, 8);
+    const size_t count = pickle_items(p, pickle_value(&f->pickle, arguments), values, 8);
     const struct pickle_value *key;
     unsigned strides;
     uint64_t elements;
@@ -690,8 +686,8 @@ static bool rebuild_tensor(struct file *f, uint32_t value, enum use use, uint32_
     t.storage = values[0];
     if (use == TENSOR_OF && !(t.dtype = dtype_of(f, values[6], TYPE)))
         return malformed(f, value, "the type of this tensor");
-    t.changed =
-        use != QUANTISED_TENSOR && count > metadata && value_of(f, values[metadata])->count > 0;
+    t.changed = use != QUANTISED_TENSOR && count > metadata &&
+                pickle_value(&f->pickle, values[metadata])->count > 0;
     return add_tensor(f, value, &t);
 }
 
@@ -719,7 +715,7 @@ static bool walk_named(struct file *f, uint32_t value, const char *key, size_t l
     bool good;
 
     if (length > NAME_MAX_BYTES - before - dot || memchr(key, 0, length))
-        return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at,
+        return container_wrong(f->in, f->pickle_offset + pickle_value(&f->pickle, value)->at,
                                "a name has more than %zu bytes, or a zero byte", NAME_MAX_BYTES);
     if (dot)
         f->name[before] = '.';
@@ -734,7 +730,7 @@ static bool walk_named(struct file *f, uint32_t value, const char *key, size_t l
    integer, nor another simple thing. */
 static bool walk_key(struct file *f, uint32_t key, uint32_t value, size_t number, unsigned depth)
 {
-    const struct pickle_value *k = value_of(f, key);
+    const struct pickle_value *k = pickle_value(&f->pickle, key);
     char text[32];
 
     if (k->kind == PICKLE_TEXT)
@@ -754,7 +750,6 @@ static bool walk_key(struct file *f, uint32_t key, uint32_t value, size_t number
 static bool walk_items(struct file *f, const struct pickle_value *v, bool dictionary,
                        unsigned depth)
 {
-    const struct pickle_item *items = f->pickle.items;
     uint32_t item = v->first;
     char text[32];
     bool good = true;
@@ -763,15 +758,13 @@ static bool walk_items(struct file *f, const struct pickle_value *v, bool dictio
         return container_wrong(f->in, f->pickle_offset + v->at, "a key lacks its value");
     for (size_t i = 0; i < v->count && good; i += dictionary ? 2 : 1) {
         if (dictionary) {
-            const uint32_t key = items[item].value;
+            const uint32_t key = pickle_next(&f->pickle, &item);
 
-            item = items[item].next;
-            good = walk_key(f, key, items[item].value, i / 2, depth);
+            good = walk_key(f, key, pickle_next(&f->pickle, &item), i / 2, depth);
         } else {
             snprintf(text, sizeof text, "%zu", i);
-            good = walk_named(f, items[item].value, text, strlen(text), depth);
+            good = walk_named(f, pickle_next(&f->pickle, &item), text, strlen(text), depth);
         }
-        item = items[item].next;
     }
     return good;
 }
@@ -779,7 +772,7 @@ static bool walk_items(struct file *f, const struct pickle_value *v, bool dictio
 /* The value of the shape of a sparse tensor, which comes after two tensors or three. */
 static uint32_t sparse_shape(const struct file *f, uint32_t tensors)
 {
-    const struct pickle_value *const v = value_of(f, tensors);
+    const struct pickle_value *const v = pickle_value(&f->pickle, tensors);
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
     unsigned dimensions;
     uint32_t values[4];
@@ -795,9 +788,9 @@ static uint32_t sparse_shape(const struct file *f, uint32_t tensors)
 static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arguments,
                       unsigned depth)
 {
-    const struct pickle_value *v = value_of(f, value), *layout;
+    const struct pickle_value *v = pickle_value(&f->pickle, value), *layout;
     uint32_t values[4];
-    const size_t count = pickle_items(&f->pickle, value_of(f, arguments), values, 4);
+    const size_t count = pickle_items(&f->pickle, pickle_value(&f->pickle, arguments), values, 4);
     const char *dot = NULL;
     uint32_t name;
     char type[CONTAINER_TYPE_MAX];
@@ -807,7 +800,7 @@ static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arg
     case SIZES:
         return true;
     case DICTIONARY:
-        if (count == 1 && value_of(f, values[0])->kind != PICKLE_GLOBAL &&
+        if (count == 1 && pickle_value(&f->pickle, values[0])->kind != PICKLE_GLOBAL &&
             !walk(f, values[0], depth))
             return false;
         return walk_items(f, v, true, depth);
@@ -822,17 +815,17 @@ static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arg
             return malformed(f, value, "this parameter");
         return walk(f, values[0], depth) && (count < 4 || walk(f, values[3], depth));
     case SUBCLASS:
-        if (count != 4 || value_of(f, values[2])->kind != PICKLE_TUPLE ||
-            value_of(f, values[0])->kind != PICKLE_GLOBAL)
+        if (count != 4 || pickle_value(&f->pickle, values[2])->kind != PICKLE_TUPLE ||
+            pickle_value(&f->pickle, values[0])->kind != PICKLE_GLOBAL)
             return malformed(f, value, "this tensor");
         return walk_call(f, value, use_of(f, values[0]), values[2], depth + 1) &&
                walk(f, values[3], depth);
     case SPARSE:
-        layout = count > 0 ? value_of(f, values[0]) : v;
+        layout = count > 0 ? pickle_value(&f->pickle, values[0]) : v;
         if (layout->kind == PICKLE_CALL &&
-            pickle_items(&f->pickle, value_of(f, layout->arguments), &name, 1) == 1 &&
-            value_of(f, name)->kind == PICKLE_TEXT)
-            layout = value_of(f, name);
+            pickle_items(&f->pickle, pickle_value(&f->pickle, layout->arguments), &name, 1) == 1 &&
+            pickle_value(&f->pickle, name)->kind == PICKLE_TEXT)
+            layout = pickle_value(&f->pickle, name);
         if (layout->kind == PICKLE_TEXT && layout->count < sizeof type + 6)
             dot = memchr(layout->text, '.', layout->count);
         snprintf(type, sizeof type, "%.*s",
@@ -864,7 +857,7 @@ static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arg
 /* Adds the arrays that a value has, whose name is f->name. */
 static bool walk(struct file *f, uint32_t value, unsigned depth)
 {
-    const struct pickle_value *v = value_of(f, value);
+    const struct pickle_value *v = pickle_value(&f->pickle, value);
     bool good = true;
 
     if (depth == DEPTH_MAX)
