@@ -23,17 +23,6 @@ struct scaled_pair {
     uint32_t largest[EXACT_WIDE_DIGITS]; /* max(|a|, |b|); 0 if both are the same infinity */
 };
 
-/* Adds the number that an element stands for, or takes it away. */
-static void add_number(struct exact_wide *to, const struct scale *scale, struct term stored,
-                       bool subtract)
-{
-    struct exact x;
-
-    exact_clear(&x);
-    term_add(&x, stored, 1, false);
-    scale_add(to, scale, &x, 1, subtract);
-}
-
 static int compare_digits(const uint32_t *x, const uint32_t *y, int n)
 {
     for (int i = n - 1; i >= 0; i--)
@@ -47,23 +36,24 @@ static void scaled_pair_find(struct scaled_pair *pair, const enum element_type t
                              const struct scale scales[2], uint64_t a, uint64_t b)
 {
     const uint64_t keys[2] = {order_key(types[0], a), order_key(types[1], b)};
-    const double x = order_value(types[0], keys[0]), y = order_value(types[1], keys[1]);
+    const double a_value = order_value(types[0], keys[0]), b_value = order_value(types[1], keys[1]);
     uint32_t other[EXACT_WIDE_DIGITS] = {0};
     struct exact_wide gap;
 
     memset(pair, 0, sizeof *pair);
-    if (isinf(x) || isinf(y)) {
-        pair->infinite = scale_infinity(&scales[0], x) != scale_infinity(&scales[1], y);
+    if (isinf(a_value) || isinf(b_value)) {
+        pair->infinite = scale_infinity(&scales[0], a_value) != scale_infinity(&scales[1], b_value);
         return;
     }
     exact_wide_clear(&gap);
     for (int i = 0; i < 2; i++) {
+        const struct term x = term_of_order(types[i], keys[i]);
         struct exact_wide number;
 
         exact_wide_clear(&number);
-        add_number(&number, &scales[i], term_of_order(types[i], keys[i]), false);
+        scale_add_number(&number, &scales[i], x, false);
         (void)exact_wide_magnitude(&number, i == 0 ? pair->largest : other);
-        add_number(&gap, &scales[i], term_of_order(types[i], keys[i]), i == 1);
+        scale_add_number(&gap, &scales[i], x, i == 1);
     }
     (void)exact_wide_magnitude(&gap, pair->gap);
     if (compare_digits(other, pair->largest, EXACT_WIDE_DIGITS) > 0)
@@ -150,11 +140,6 @@ static struct integer scaled_pair_integer(const struct scaled_pair *pair)
    bits that decide its rounding. */
 #define ROOT_BELOW 2
 
-/* A sum of products of scaled numbers. */
-struct big {
-    int64_t digit[SCALED_SQUARES_DIGITS];
-};
-
 /* Sums over n pairs of stored numbers, all of which are finite. */
 struct scaled_sums {
     const struct exact *sums[2];         /* of x, and of y */
@@ -165,20 +150,20 @@ struct scaled_sums {
 
 /* Adds a number in digits, to which SCALED_FACTOR_DIGITS have been added, times two factors and a
    count. */
-static void add_term(struct big *to, uint32_t *digit, int count, int lsb_exponent, struct term x,
+static void add_term(int64_t *to, uint32_t *digit, int count, int lsb_exponent, struct term x,
                      struct term y, uint64_t n, bool negative)
 {
     if (x.magnitude == 0 || y.magnitude == 0)
         return;
-    scaled_squares_add(to->digit, digit, count, x.exponent + y.exponent + lsb_exponent,
+    scaled_squares_add(to, digit, count, x.exponent + y.exponent + lsb_exponent,
                        (uint64_t[]){x.magnitude, y.magnitude, n},
                        (x.negative != y.negative) != negative);
 }
 
 /* Adds the sum of (f u + o) (g v + p) over n pairs of stored numbers u, v, where i and j are their
    sides: f g UV + f p U + g o V + n o p. */
-static void sum_products(struct big *sum, const struct scaled_sums *s, const struct scale scales[2],
-                         int i, int j)
+static void sum_products(int64_t sum[SCALED_SQUARES_DIGITS], const struct scaled_sums *s,
+                         const struct scale scales[2], int i, int j)
 {
     const struct term f = term_of(scales[i].given ? scales[i].factor : 1),
                       g = term_of(scales[j].given ? scales[j].factor : 1);
@@ -189,29 +174,13 @@ static void sum_products(struct big *sum, const struct scaled_sums *s, const str
                                           one[1 + SCALED_FACTOR_DIGITS] = {1};
     bool negative = exact_wide_magnitude(i == j ? s->squares[i] : s->products, products);
 
-    memset(sum, 0, sizeof *sum);
+    memset(sum, 0, SCALED_SQUARES_DIGITS * sizeof *sum);
     add_term(sum, products, EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, f, g, 1, negative);
     negative = exact_magnitude(s->sums[i], u);
     add_term(sum, u, EXACT_DIGITS, EXACT_LSB_EXPONENT, f, p, 1, negative);
     negative = exact_magnitude(s->sums[j], v);
     add_term(sum, v, EXACT_DIGITS, EXACT_LSB_EXPONENT, g, o, 1, negative);
     add_term(sum, one, 1, 0, o, p, s->n, false);
-    exact_carry_digits(sum->digit, SCALED_SQUARES_DIGITS);
-}
-
-/* Writes the magnitude of a sum without carries. Returns whether it is negative. */
-static bool magnitude(const struct big *sum, uint32_t digit[SCALED_SQUARES_DIGITS])
-{
-    const bool negative = sum->digit[SCALED_SQUARES_DIGITS - 1] < 0;
-    struct big x = *sum;
-
-    for (int i = 0; negative && i < SCALED_SQUARES_DIGITS; i++)
-        x.digit[i] = -x.digit[i];
-    if (negative)
-        exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
-    for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
-        digit[i] = (uint32_t)x.digit[i];
-    return negative;
 }
 
 /* Sets the root of the mean of (a - b)^2 over `count` pairs, and the cosine of the angle between the
@@ -222,19 +191,18 @@ static void scaled_sums_finish(const struct scaled_sums *sums, const struct scal
     enum { SIZE = ROOT_BELOW + SCALED_SQUARES_DIGITS };
     uint32_t xx[SCALED_SQUARES_DIGITS], yy[SCALED_SQUARES_DIGITS], xy[SCALED_SQUARES_DIGITS];
     uint32_t squares[SIZE] = {0};
-    struct big x, y, both;
+    int64_t x[SCALED_SQUARES_DIGITS], y[SCALED_SQUARES_DIGITS], both[SCALED_SQUARES_DIGITS];
     bool negative, sticky;
 
-    sum_products(&x, sums, scales, 0, 0);
-    sum_products(&y, sums, scales, 1, 1);
-    sum_products(&both, sums, scales, 0, 1);
-    (void)magnitude(&x, xx);
-    (void)magnitude(&y, yy);
-    negative = magnitude(&both, xy);
+    sum_products(x, sums, scales, 0, 0);
+    sum_products(y, sums, scales, 1, 1);
+    sum_products(both, sums, scales, 0, 1);
+    (void)exact_magnitude_of(xx, x, SCALED_SQUARES_DIGITS);
+    (void)exact_magnitude_of(yy, y, SCALED_SQUARES_DIGITS);
+    negative = exact_magnitude_of(xy, both, SCALED_SQUARES_DIGITS);
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
-        x.digit[i] += y.digit[i] - 2 * both.digit[i];
-    exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
-    (void)magnitude(&x, squares + ROOT_BELOW);
+        x[i] += y[i] - 2 * both[i];
+    (void)exact_magnitude_of(squares + ROOT_BELOW, x, SCALED_SQUARES_DIGITS);
     sticky = digits_divide(squares, quotient_length(squares, SIZE), count) != 0;
     *root_mean_square =
         digits_square_root(squares, SIZE, SCALED_SQUARES_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "core/order.h"
-#include "core/term.h"
 #include "sys/search.h"
 
 const char *scale_refusal(const struct scale *s)
@@ -45,6 +44,16 @@ void scale_add(struct exact_wide *to, const struct scale *s, const struct exact 
                            offset.negative != subtract);
 }
 
+void scale_add_number(struct exact_wide *to, const struct scale *s, struct term stored,
+                      bool subtract)
+{
+    struct exact sum;
+
+    exact_clear(&sum);
+    term_add(&sum, stored, 1, false);
+    scale_add(to, s, &sum, 1, subtract);
+}
+
 double scale_infinity(const struct scale *s, double x)
 {
     return s->given && s->factor < 0 ? -x : x;
@@ -56,17 +65,14 @@ static int sign_of_scaled(const struct scale *s, enum element_type type, uint64_
     const double x = order_value(type, key), product = (s->given ? s->factor : 1) * x;
     const double rounded = product + s->offset;
     struct exact_wide value;
-    struct exact stored;
 
     /* Three roundings, one of them of integers of 64 bits, do not change the sign of a number that is
        neither much less than the product, nor too small or too large. */
     if (isinf(x) ||
         (fabs(rounded) > 0x1p-50 * fabs(product) && fabs(rounded) > 0x1p-900 && isfinite(rounded)))
         return rounded > 0 ? 1 : -1;
-    exact_clear(&stored);
     exact_wide_clear(&value);
-    term_add(&stored, term_of_order(type, key), 1, false);
-    scale_add(&value, s, &stored, 1, false);
+    scale_add_number(&value, s, term_of_order(type, key), false);
     return exact_wide_sign(&value);
 }
 

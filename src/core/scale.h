@@ -17,6 +17,7 @@
 #include "core/element.h"
 #include "core/exact.h"
 #include "core/partial.h"
+#include "core/term.h"
 
 /* The scale of an array: a stored number x stands for factor x + offset, exactly. All zeros: there
    is none, and x stands for itself. */
@@ -57,6 +58,10 @@ bool scale_keeps_integers(const struct scale *s);
 /* Adds the sum of `count` scaled numbers, or takes it away. `sum` is that of the stored ones. */
 void scale_add(struct exact_wide *to, const struct scale *s, const struct exact *sum,
                uint64_t count, bool subtract);
+
+/* Adds the scaled number that stands for a stored one, or takes it away. */
+void scale_add_number(struct exact_wide *to, const struct scale *s, struct term stored,
+                      bool subtract);
 
 /* The scaled number that stands for an infinity, which has the sign of x, or NaN for a NaN. */
 double scale_infinity(const struct scale *s, double x);

@@ -7,7 +7,6 @@
 
 #include "core/digits.h"
 #include "core/quotient.h"
-#include "core/term.h"
 
 void scaled_clear(struct scaled *s)
 {
@@ -31,11 +30,7 @@ static double infinity_of(const struct scaled_number *x)
 /* Adds a finite number, or takes it away. */
 static void add_number(struct exact_wide *to, const struct scaled_number *x, bool subtract)
 {
-    struct exact stored;
-
-    exact_clear(&stored);
-    term_add(&stored, term_of_key(x->type, x->key), 1, false);
-    scale_add(to, &x->scale, &stored, 1, subtract);
+    scale_add_number(to, &x->scale, term_of_key(x->type, x->key), subtract);
 }
 
 /* Whether it is a -0, which is a number of its own only without a scale. */
