@@ -506,26 +506,33 @@ static bool compressed_wrong(struct source *s, const struct claim *claim, uint64
     return false;
 }
 
+/* Whether decoding was good so far. If it was not, that is noted. */
+static bool is_good(struct source *s, const struct claim *claim, enum inflate_status status)
+{
+    if (status == INFLATE_WRONG)
+        (void)compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                               inflate_error(claim->inflate));
+    return status == INFLATE_GOOD;
+}
+
 /* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
 static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *bytes,
                           uint64_t size)
 {
     unsigned char dropped[4096] = {0};
     uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
-    enum inflate_status status = INFLATE_GOOD;
     struct compressed compressed = {s, claim};
 
-    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
+    for (uint64_t done = 0; done < size;) {
         const uint64_t left = size - done;
         const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
         size_t got;
-
-        status = inflate_read(claim->inflate, read_compressed, &compressed,
-                              bytes ? bytes + done : dropped, most, &got);
-        if (status == INFLATE_WRONG)
-            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                    inflate_error(claim->inflate));
-        if (status == INFLATE_GOOD && got < most)
+        const enum inflate_status status =
+            inflate_read(claim->inflate, read_compressed, &compressed,
+                         bytes ? bytes + done : dropped, most, &got);
+        if (!is_good(s, claim, status))
+            return false;
+        if (got < most)
             return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
                                     "the compressed data end within the array");
         done += got;
@@ -535,34 +542,6 @@ static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *
     atomic_fetch_add_explicit(&s->decode_time,
                               clock_between(atomic_load(&s->read_time) - read_before, begun),
                               memory_order_relaxed);
-    return status == INFLATE_GOOD;
-}
-
-/* Decodes what follows the array, to the end of the compressed data, which are then checked. */
-static bool finish_compressed(struct source *s, struct claim *claim)
-{
-    const struct container_array *a = claim->compressed;
-    struct compressed compressed = {s, claim};
-    unsigned char dropped[4096] = {0};
-    size_t got;
-
-    do {
-        switch (inflate_read(claim->inflate, read_compressed, &compressed, dropped, sizeof dropped,
-                             &got)) {
-        case INFLATE_GOOD:
-            break;
-        case INFLATE_UNREAD:
-            return false;
-        case INFLATE_WRONG:
-            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                    inflate_error(claim->inflate));
-        }
-    } while (got == sizeof dropped);
-    if (!inflate_ended(claim->inflate))
-        return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                "something follows the compressed data");
-    if (inflate_checksum(claim->inflate) != a->checksum)
-        return compressed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
     return true;
 }
 
@@ -647,6 +626,7 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
                          struct chunk *chunk)
 {
     const struct container_array *a = claim->compressed;
+    struct compressed compressed = {s, claim};
     const uint64_t most = request->size / claim->size;
 
     if (claim->index == 0) {
@@ -677,7 +657,9 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
               : inflate_bytes(s, claim, request->buffer, chunk->count * claim->size)))
         return false;
     /* With --length, what is behind that is left alone. */
-    return claim->index + chunk->count < a->elements || finish_compressed(s, claim);
+    return claim->index + chunk->count < a->elements ||
+           is_good(s, claim,
+                   inflate_finish(claim->inflate, read_compressed, &compressed, a->checksum));
 }
 
 /*

@@ -48,7 +48,8 @@ struct inflate {
         *whole; /* for what is all in memory; NULL: zlib does that, too */
     bool ended;
     uint32_t checksum;
-    uint64_t offset, end; /* in the file: of what is read next, and behind the last */
+    uint64_t begin, offset, end; /* in the file: of the first, of what is read next, and behind the
+                                    last */
     size_t piece;
     const char *error;
     unsigned char buffer[PIECE];
@@ -107,7 +108,7 @@ void inflate_begin(struct inflate *z, uint64_t offset, uint64_t compressed)
     z->stream.avail_in = 0;
     z->ended = false;
     z->checksum = 0;
-    z->offset = offset;
+    z->begin = z->offset = offset;
     z->end = offset + compressed;
     z->piece = FIRST;
     z->error = NULL;
@@ -158,6 +159,27 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
     z->checksum = (uint32_t)crc32(z->checksum, bytes, (uInt)*got);
 #endif
     return INFLATE_GOOD;
+}
+
+enum inflate_status inflate_finish(struct inflate *z, inflate_reader *read, void *context,
+                                   uint32_t checksum)
+{
+    unsigned char dropped[4096];
+    enum inflate_status status;
+    size_t got;
+
+    do
+        status = inflate_read(z, read, context, dropped, sizeof dropped, &got);
+    while (status == INFLATE_GOOD && got == sizeof dropped);
+    if (status != INFLATE_GOOD)
+        return status;
+    if (z->stream.avail_in > 0 || z->offset < z->end) {
+        z->error = "something follows the compressed data";
+    } else if (z->checksum != checksum) {
+        z->error = "the checksum of this member is wrong";
+        z->offset = z->begin;
+    }
+    return z->error ? INFLATE_WRONG : INFLATE_GOOD;
 }
 
 /* Decompresses by libdeflate. False where that does not come to exactly `size` bytes, or without
@@ -278,16 +300,6 @@ bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *u
     return inflate_stream(z, in, used, out, size, &ended) && ended;
 }
 
-bool inflate_ended(const struct inflate *z)
-{
-    return z->ended && z->stream.avail_in == 0 && z->offset == z->end;
-}
-
-uint32_t inflate_checksum(const struct inflate *z)
-{
-    return z->checksum;
-}
-
 const char *inflate_error(const struct inflate *z)
 {
     return z->error;
@@ -306,11 +318,20 @@ static bool read_input(void *context, void *buffer, size_t size, uint64_t offset
     return in->read(in, buffer, size, offset);
 }
 
+/* Ends decoding of an input, which says what is wrong if anything is. Whether nothing is. */
+static bool end_input(struct container_input *in, struct inflate *z, enum inflate_status status)
+{
+    if (status == INFLATE_WRONG)
+        (void)container_fail(in,
+                             error_at(error_kind_of(z->error), inflate_offset(z), "%s", z->error));
+    inflate_close(z);
+    return status == INFLATE_GOOD;
+}
+
 ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
                         void *bytes, size_t size)
 {
     struct inflate *z = inflate_open();
-    enum inflate_status status;
     size_t got;
 
     if (!z) {
@@ -318,37 +339,17 @@ ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t co
         return -1;
     }
     inflate_begin(z, offset, compressed);
-    status = inflate_read(z, read_input, in, bytes, size, &got);
-    if (status == INFLATE_WRONG)
-        (void)container_fail(in,
-                             error_at(error_kind_of(z->error), inflate_offset(z), "%s", z->error));
-    inflate_close(z);
-    return status == INFLATE_GOOD ? (ptrdiff_t)got : -1;
+    return end_input(in, z, inflate_read(z, read_input, in, bytes, size, &got)) ? (ptrdiff_t)got
+                                                                                : -1;
 }
 
 bool inflate_verify(struct container_input *in, uint64_t offset, uint64_t compressed,
                     uint32_t checksum)
 {
     struct inflate *z = inflate_open();
-    unsigned char dropped[4096];
-    enum inflate_status status;
-    bool good;
-    size_t got;
 
     if (!z)
         return container_no_memory(in);
     inflate_begin(z, offset, compressed);
-    do
-        status = inflate_read(z, read_input, in, dropped, sizeof dropped, &got);
-    while (status == INFLATE_GOOD && got == sizeof dropped);
-    good = status == INFLATE_GOOD;
-    if (status == INFLATE_WRONG)
-        (void)container_fail(in,
-                             error_at(error_kind_of(z->error), inflate_offset(z), "%s", z->error));
-    else if (good && !inflate_ended(z))
-        good = container_wrong(in, inflate_offset(z), "something follows the compressed data");
-    else if (good && inflate_checksum(z) != checksum)
-        good = container_wrong(in, offset, "the checksum of this member is wrong");
-    inflate_close(z);
-    return good;
+    return end_input(in, z, inflate_finish(z, read_input, in, checksum));
 }

@@ -53,6 +53,11 @@ enum inflate_status {
 enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
                                  void *bytes, size_t size, size_t *got);
 
+/* Decompresses and drops what follows, to the end, where all compressed bytes must have been used and
+   the checksum of all must be this one. */
+enum inflate_status inflate_finish(struct inflate *z, inflate_reader *read, void *context,
+                                   uint32_t checksum);
+
 /* Decompresses what is in memory, with zlib's header and checksum (RFC 1950), which must come to
    exactly `size` bytes. False where it does not: inflate_error says why. */
 bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
@@ -78,13 +83,9 @@ bool inflate_stream(struct inflate *z, const void *in, size_t *in_size, void *ou
 bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *used, void *out,
                     size_t *size);
 
-/* After the end: whether all compressed bytes were used. The checksum of what was decompressed. */
-bool inflate_ended(const struct inflate *z);
-uint32_t inflate_checksum(const struct inflate *z);
-
 const char *inflate_error(const struct inflate *z);
 
-/* The offset in the file of the next compressed byte. */
+/* The offset in the file of the next compressed byte; of the first one if their checksum is wrong. */
 uint64_t inflate_offset(const struct inflate *z);
 
 #endif
