@@ -209,12 +209,6 @@ struct file_range {
     uint64_t begin, end;
 };
 
-/* Memory that is kept for the next array. */
-struct room {
-    unsigned char *bytes;
-    size_t size;
-};
-
 /* The claim of a worker, which it alone uses. */
 struct claim {
     _Alignas(CACHE_APART) size_t array; /* as in struct chunk */
@@ -226,7 +220,7 @@ struct claim {
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */
-    struct room whole, content;          /* its bytes, and what they have been decompressed to */
+    struct mapping_room whole, content;  /* its bytes, and what they have been decompressed to */
     bool at_once;                        /* `content` is that of the array */
     const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
     uint64_t number;                     /* then: of the tile at hand */
@@ -550,16 +544,6 @@ static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *
 #define AT_ONCE_MAX ((uint64_t)64 << 20)
 #define AT_ONCE_BEFORE ((uint64_t)64 << 10)
 
-static bool make_room(struct room *room, size_t size)
-{
-    if (room->size >= size)
-        return true;
-    free(room->bytes);
-    room->bytes = mapping_alloc(size);
-    room->size = room->bytes ? size : 0;
-    return room->bytes;
-}
-
 /* Decompresses all of an array to claim->content. False where that is not done: it is decompressed
    piece by piece then, and what is wrong is found. */
 static bool inflate_whole_array(struct source *s, struct claim *claim)
@@ -571,8 +555,8 @@ static bool inflate_whole_array(struct source *s, struct claim *claim)
 
     if (!inflate_possible_at_once() || a->record_elements > 0 || claim->count < a->elements ||
         a->compressed > AT_ONCE_MAX || a->length > AT_ONCE_MAX || a->before > AT_ONCE_BEFORE ||
-        !make_room(&claim->whole, (size_t)a->compressed + 1) ||
-        !make_room(&claim->content, (size_t)length + 1) ||
+        !mapping_room_take(&claim->whole, (size_t)a->compressed + 1) ||
+        !mapping_room_take(&claim->content, (size_t)length + 1) ||
         !source_pread_array(s, claim->array, 0, claim->whole.bytes, (size_t)a->compressed,
                             s->start + a->offset))
         return false;
@@ -608,7 +592,7 @@ static bool inflate_records(struct source *s, struct claim *claim, unsigned char
             if (!inflate_bytes(s, claim, to, some * claim->size))
                 return false;
         } else {
-            if (!make_room(&claim->content, RECORDS_SPAN))
+            if (!mapping_room_take(&claim->content, RECORDS_SPAN))
                 return compressed_wrong(s, claim, a->offset, error_no_memory);
             if (!inflate_bytes(s, claim, claim->content.bytes, (records - 1) * stride + bytes))
                 return false;
@@ -1074,7 +1058,7 @@ static void free_decoded(struct claim *claim)
     free(claim->whole.bytes);
     free(claim->content.bytes);
     claim->inflate = NULL;
-    claim->whole = claim->content = (struct room){0};
+    claim->whole = claim->content = (struct mapping_room){0};
 }
 
 static void file_leave(struct source *s, unsigned worker)

@@ -26,12 +26,6 @@
    takes longer. */
 #define SAME_BYTES ((size_t)16 << 10)
 
-/* Memory that grows. */
-struct space {
-    unsigned char *bytes;
-    size_t size;
-};
-
 struct tile {
     const struct container_array *array;
     size_t of;                                /* its place among the source's arrays */
@@ -40,23 +34,13 @@ struct tile {
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* of what lies in the array */
     uint64_t count, taken;                    /* elements */
     const unsigned char *elements; /* from the first on; NULL where they are the fill value */
-    struct space space[2];         /* each filter goes from one to the other */
-    struct space fill;
+    struct mapping_room space[2];  /* each filter goes from one to the other */
+    struct mapping_room fill;
     const unsigned char *filled; /* the value that is in there */
     bool reduced;                /* `partial` is that of the elements, of which there are none */
     struct partial partial;
     struct codec_memory *memory;
 };
-
-static bool make_room(struct space *space, size_t size)
-{
-    if (space->bytes && space->size >= size)
-        return true;
-    free(space->bytes);
-    space->bytes = mapping_alloc(size);
-    space->size = space->bytes ? size : 0;
-    return space->bytes;
-}
 
 uint64_t tiles_count(const struct container_array *a)
 {
@@ -181,7 +165,7 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 }
 
 /* The memory of a tile that does not have these bytes. */
-static struct space *other_space(struct tile *t, const unsigned char *bytes)
+static struct mapping_room *other_space(struct tile *t, const unsigned char *bytes)
 {
     return &t->space[bytes == t->space[0].bytes];
 }
@@ -193,7 +177,7 @@ static const char *undo(struct tile *t, const struct container_filter *f,
 {
     const struct filter *filter = filter_of(f->kind);
     const size_t added = filter->checksum ? sizeof(uint32_t) : 0;
-    struct space *const to = filter->checksum ? NULL : other_space(t, *bytes);
+    struct mapping_room *const to = filter->checksum ? NULL : other_space(t, *bytes);
     const char *what;
 
     if (!filter_compresses(f)) {
@@ -203,7 +187,7 @@ static const char *undo(struct tile *t, const struct container_filter *f,
     }
     if (!t->memory)
         t->memory = codec_open();
-    if (!t->memory || (to && !make_room(to, out)))
+    if (!t->memory || (to && !mapping_room_take(to, out)))
         return error_no_memory;
     what = filter->undo(t->memory, f, *bytes, *size, to ? to->bytes : NULL, out);
     if (to)
@@ -336,7 +320,7 @@ static void decode(void *argument)
                                    : "a chunk is longer than it should be";
     if (d->what || is_in_memory(t, d->bytes))
         return;
-    if (make_room(&t->space[0], d->size))
+    if (mapping_room_take(&t->space[0], d->size))
         d->bytes = memcpy(t->space[0].bytes, d->bytes, d->size);
     else
         d->what = error_no_memory;
@@ -354,7 +338,7 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
 
     if (!mapped || !mapping_guard(decode, &d)) {
         d = stored;
-        if (!make_room(&t->space[0], size)) {
+        if (!mapping_room_take(&t->space[0], size)) {
             (void)wrong(s, t, tile, error_no_memory);
             return NULL;
         }
@@ -406,13 +390,13 @@ static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
     const uint64_t *sizes = tiles->edges_cut ? t->sizes : tiles->sizes;
     const unsigned last = t->array->dimensions - 1, inner = (unsigned)tiles->order[last];
     const size_t size = element_size(t->array->type);
-    struct space *space = other_space(t, bytes);
+    struct mapping_room *space = other_space(t, bytes);
     size_t from[CONTAINER_DIMENSIONS_MAX], to[CONTAINER_DIMENSIONS_MAX], in = 0, out = 0;
     uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0};
     size_t step = 1;
     unsigned d;
 
-    if (!make_room(space, (size_t)tiles->elements * size))
+    if (!mapping_room_take(space, (size_t)tiles->elements * size))
         return NULL;
     for (d = last + 1; d-- > 0; step *= (size_t)sizes[tiles->order[d]])
         from[tiles->order[d]] = step;
@@ -517,7 +501,7 @@ static bool make_fill(struct tile *t, const unsigned char *value)
 
     if (t->filled == value)
         return true;
-    if (!make_room(&t->fill, FILL_BYTES))
+    if (!mapping_room_take(&t->fill, FILL_BYTES))
         return false;
     for (size_t i = 0; i + size <= FILL_BYTES; i += size)
         memcpy(t->fill.bytes + i, value, size);
@@ -537,7 +521,7 @@ static bool make_tile(struct tile *t)
         none = none || stored_size(t, i) == 0;
     if (none || is_stored(t) || memcmp(tiles->fill, tiles->pad, size) == 0)
         return make_fill(t, none ? tiles->pad : tiles->fill);
-    if (!make_room(&t->space[0], (size_t)tiles->elements * size))
+    if (!mapping_room_take(&t->space[0], (size_t)tiles->elements * size))
         return false;
     for (uint64_t i = 0; i < tiles->elements; i++)
         memcpy(t->space[0].bytes + i * size, tiles->fill, size);
@@ -738,7 +722,7 @@ void tile_empty(struct tile *t)
         free(t->space[i].bytes);
     free(t->fill.bytes);
     codec_close(t->memory);
-    t->space[0] = t->space[1] = t->fill = (struct space){0};
+    t->space[0] = t->space[1] = t->fill = (struct mapping_room){0};
     t->filled = NULL;
     t->memory = NULL;
 }

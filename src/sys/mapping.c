@@ -93,6 +93,16 @@ void *mapping_alloc(size_t size)
     return memory;
 }
 
+bool mapping_room_take(struct mapping_room *room, size_t size)
+{
+    if (room->bytes && room->size >= size)
+        return true;
+    free(room->bytes);
+    room->bytes = mapping_alloc(size);
+    room->size = room->bytes ? size : 0;
+    return room->bytes;
+}
+
 bool mapping_populate(const void *data, size_t size)
 {
     uintptr_t begin = (uintptr_t)data / mapping_page() * mapping_page();

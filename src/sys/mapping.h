@@ -21,6 +21,15 @@ size_t mapping_huge_page(void);
    kernel has them; for free(). NULL without memory. */
 void *mapping_alloc(size_t size);
 
+/* Such memory that is kept for what comes next. All zeros: there is none. */
+struct mapping_room {
+    unsigned char *bytes;
+    size_t size;
+};
+
+/* Has room for so many bytes; those that it has are lost if they are fewer. False without memory. */
+bool mapping_room_take(struct mapping_room *room, size_t size);
+
 /* Makes the pages of a mapped file that hold these bytes present, and reads those that the page
    cache lacks. False where the kernel is too old (Linux 5.14) or would not: at the end of a file
    that was truncated, say. Reading the file then tells why. */
