@@ -12,6 +12,7 @@
 #include "source/tile_stream.h"
 #include "source/zstd.h"
 #include "sys/align.h"
+#include "sys/grow.h"
 #include "sys/waiters.h"
 #include "zstd/context.h"
 #include "zstd/cutter.h"
@@ -24,6 +25,7 @@
  */
 struct replay {
     struct reader base;
+    struct source *source;
     struct reader *input; /* closed with the source */
     bool recording;
     unsigned char *bytes;
@@ -112,26 +114,14 @@ struct compressed_state {
  * The pipe.
  */
 
-static bool record(struct replay *r, const void *bytes, size_t size, struct source *s)
+static bool record(struct replay *r, const void *bytes, size_t size)
 {
-    if (r->size + size > r->capacity) {
-        size_t capacity = 2 * (r->size + size);
-        unsigned char *larger = realloc(r->bytes, capacity);
-
-        if (!larger)
-            return source_no_memory(s);
-        r->bytes = larger;
-        r->capacity = capacity;
-    }
+    if (!GROW(r->bytes, r->capacity, r->size + size))
+        return source_no_memory(r->source);
     memcpy(r->bytes + r->size, bytes, size);
     r->size += size;
     return true;
 }
-
-struct replay_reader {
-    struct replay replay;
-    struct source *source;
-};
 
 static unsigned char *ring_at(const struct compressed_ring *r, uint64_t offset)
 {
@@ -148,8 +138,7 @@ static size_t piece_of_ring(const struct compressed_ring *r, uint64_t from, uint
 
 static ptrdiff_t replay_read(struct reader *reader, void *buffer, size_t size)
 {
-    struct replay_reader *whole = (struct replay_reader *)reader;
-    struct replay *r = &whole->replay;
+    struct replay *r = (struct replay *)reader;
     ptrdiff_t got;
 
     if (r->from < r->to) {
@@ -168,7 +157,7 @@ static ptrdiff_t replay_read(struct reader *reader, void *buffer, size_t size)
         return (ptrdiff_t)count;
     }
     got = reader_read(r->input, buffer, size);
-    if (got > 0 && r->recording && !record(r, buffer, (size_t)got, whole->source))
+    if (got > 0 && r->recording && !record(r, buffer, (size_t)got))
         return -1;
     return got;
 }
@@ -181,19 +170,19 @@ static void replay_close(struct reader *reader)
 
 static struct replay *replay_open(struct source *s, struct reader *input)
 {
-    struct replay_reader *whole = calloc(1, sizeof *whole);
+    struct replay *r = calloc(1, sizeof *r);
 
-    if (!whole) {
+    if (!r) {
         (void)source_no_memory(s);
         input->close(input);
         return NULL;
     }
-    whole->source = s;
-    whole->replay.base.read = replay_read;
-    whole->replay.base.close = replay_close;
-    whole->replay.input = input;
-    whole->replay.recording = true;
-    return &whole->replay;
+    r->base.read = replay_read;
+    r->base.close = replay_close;
+    r->source = s;
+    r->input = input;
+    r->recording = true;
+    return r;
 }
 
 static void replay_free(struct replay *r)
