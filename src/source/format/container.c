@@ -78,6 +78,26 @@ void container_expect(struct container *c, size_t count)
     c->capacity = c->arrays ? count : 0;
 }
 
+/* Bytes of a header that are read at first. */
+#define TEXT_FIRST ((uint64_t)64 << 10)
+
+bool container_need(struct container *c, struct container_input *in, uint64_t size, uint64_t most)
+{
+    while (size > c->text_size || !c->text) {
+        const size_t have = c->text_size;
+        uint64_t want = have > 0 ? 2 * (uint64_t)have : TEXT_FIRST;
+
+        want = want < size && !in->endless ? size : want;
+        want = want < most ? want : most;
+        if (!GROW(c->text, c->text_room, (size_t)want + 1))
+            return container_no_memory(in);
+        if (!in->read(in, c->text + have, (size_t)want - have, c->text_offset + have))
+            return false;
+        c->text_size = (size_t)want;
+    }
+    return true;
+}
+
 struct container_array *container_add(struct container *c, const char *name)
 {
     struct container_array *a;

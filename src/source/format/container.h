@@ -267,8 +267,9 @@ struct container {
     size_t capacity;                /* arrays that there is memory for */
 
     /* Memory that the arrays point into. */
-    char *text;           /* a part of the file, or names from it */
-    uint64_t text_offset; /* offset of `text` in the file, if it is a part of it */
+    char *text;                  /* a part of the file, or names from it */
+    uint64_t text_offset;        /* offset of `text` in the file, if it is a part of it */
+    size_t text_size, text_room; /* of container_need: its bytes, and those there is memory for */
     uint64_t *sizes;
     size_t sizes_count, sizes_room;
     struct container_tiles *tiles;
@@ -343,6 +344,11 @@ bool container_fail(struct container_input *in, struct error error);
 
 /* Sets in->error because memory is lacking. Returns false. */
 bool container_no_memory(struct container_input *in);
+
+/* Has at least `size` bytes of the file in c->text, from c->text_offset on: as many more as a header
+   may have, up to `most` in all, and room for another byte. Those of a stream are read step by step,
+   since it may end long before a size that it states. The bytes may move. False on failure. */
+bool container_need(struct container *c, struct container_input *in, uint64_t size, uint64_t most);
 
 /* Adds an array with this name, whose other fields are zero. NULL without memory. The pointer is
    valid until the next array is added. */

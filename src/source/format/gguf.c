@@ -18,8 +18,7 @@
 /* Bytes that are read at a time of what is only stepped over. */
 #define PIECE ((size_t)64 << 10)
 
-/* As many bytes of descriptions are read at first, and at most. */
-#define TABLE_FIRST ((size_t)64 << 10)
+/* The most bytes of all descriptions. */
 #define TABLE_MAX ((uint64_t)100000000)
 
 /* The least bytes of a description: of a tensor without a name and dimensions. */
@@ -189,14 +188,6 @@ static bool read_metadata(struct file *f)
     return skip_values(f, type, 1, 0);
 }
 
-/* A table of descriptions in memory. */
-struct table {
-    unsigned char *bytes;
-    size_t size, at;
-};
-
-enum entry_status { ENTRY_GOOD, ENTRY_CUT, ENTRY_WRONG };
-
 /* Sets the type, and how many bytes the elements have. */
 static bool take_type(const struct file *f, struct container_array *a, uint64_t type, uint64_t at)
 {
@@ -244,50 +235,64 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
     return true;
 }
 
-/* Reads a description. */
-static enum entry_status read_entry(struct file *f, struct table *t)
+/* Has the first `size` bytes of the descriptions read, which begin at c->text_offset. */
+static bool need(struct file *f, uint64_t size)
 {
     struct container *c = f->container;
-    const uint64_t at = c->text_offset + t->at;
-    const unsigned char *p = t->bytes + t->at;
-    const size_t left = t->size - t->at;
-    struct container_array *a;
-    uint64_t length, dimensions, type, *sizes;
+    const uint64_t left = f->in->size - c->text_offset, most = left < TABLE_MAX ? left : TABLE_MAX;
 
-    if (left < 8)
-        return ENTRY_CUT;
-    length = bytes_number(p, 8, f->big);
-    if (length > left - 8 || left - 8 - length < 4)
-        return ENTRY_CUT;
-    dimensions = bytes_number(p + 8 + length, 4, f->big);
-    if (dimensions > DIMENSIONS_MAX) {
-        (void)container_wrong(
-            f->in, at, "a tensor has %" PRIu64 " dimensions; at most 4 are allowed", dimensions);
-        return ENTRY_WRONG;
-    }
+    return size <= most
+               ? container_need(c, f->in, size, most)
+               : container_wrong(f->in, c->text_offset + most,
+                                 "the file ends within its header, or that has more than 100 MB");
+}
+
+/* The number of `size` bytes at a place of the descriptions. */
+static uint64_t number_at(const struct file *f, size_t at, size_t size)
+{
+    return bytes_number(f->container->text + at, size, f->big);
+}
+
+/* Reads the description at *at, and moves that after it. The names of arrays may move while more is
+   read: a->before is where this one is. */
+static bool read_entry(struct file *f, size_t *at)
+{
+    struct container *c = f->container;
+    const uint64_t place = c->text_offset + *at;
+    const size_t name = *at + 8;
+    struct container_array *a;
+    uint64_t dimensions, length, *sizes;
+    size_t end;
+
+    if (!need(f, name))
+        return false;
+    length = number_at(f, *at, 8);
+    if (!need(f, length < TABLE_MAX ? name + length + 4 : UINT64_MAX))
+        return false;
+    end = name + (size_t)length;
+    dimensions = number_at(f, end, 4);
+    if (dimensions > DIMENSIONS_MAX)
+        return container_wrong(
+            f->in, place, "a tensor has %" PRIu64 " dimensions; at most 4 are allowed", dimensions);
     _Static_assert(DIMENSIONS_MAX == 4, "as the message says");
-    if (left - 12 - length < 8 * dimensions + 12)
-        return ENTRY_CUT;
-    if (memchr(p + 8, 0, (size_t)length)) {
-        (void)container_wrong(f->in, at, "the name of a tensor has a zero byte");
-        return ENTRY_WRONG;
-    }
-    a = container_add(c, (const char *)p + 8);
-    if (!a) {
-        (void)container_no_memory(f->in);
-        return ENTRY_WRONG;
-    }
-    p += 12 + length;
+    if (!need(f, end + 8 * dimensions + 16))
+        return false;
+    if (memchr(c->text + name, 0, (size_t)length))
+        return container_wrong(f->in, place, "the name of a tensor has a zero byte");
+    a = container_add(c, c->text + name);
+    if (!a)
+        return container_no_memory(f->in);
     sizes = c->sizes + (c->count - 1) * DIMENSIONS_MAX;
-    for (uint64_t i = 0; i < dimensions; i++) /* the one that changes fastest comes first */
-        sizes[dimensions - 1 - i] = bytes_number(p + 8 * i, 8, f->big);
+    c->text[end] = '\0'; /* the name ends: what followed has been read */
+    end += 4;
+    for (uint64_t i = 0; i < dimensions; i++, end += 8) /* the fastest one comes first */
+        sizes[dimensions - 1 - i] = number_at(f, end, 8);
     a->dimensions = (unsigned)dimensions;
     a->sizes = sizes;
-    type = bytes_number(p + 8 * dimensions, 4, f->big);
-    a->offset = bytes_number(p + 8 * dimensions + 4, 8, f->big); /* see finish */
-    t->bytes[t->at + 8 + length] = 0; /* the name ends: what followed has been read */
-    t->at += (size_t)(length + 24 + 8 * dimensions);
-    return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
+    a->before = name;
+    a->offset = number_at(f, end + 4, 8); /* see finish */
+    *at = end + 12;
+    return take_type(f, a, number_at(f, end, 4), place);
 }
 
 /* Bytes of the numbers of a tile, at most: the cache of a core holds them until they are reduced. */
@@ -387,44 +392,32 @@ static bool finish(struct file *f, uint64_t end)
     return true;
 }
 
-/* Reads the descriptions, which begin at f->at: more and more bytes, until all are there. */
+/* Reads the descriptions, which begin at f->at. */
 static bool read_tensors(struct file *f)
 {
     const uint64_t left = f->in->size - f->at, most = left < TABLE_MAX ? left : TABLE_MAX;
     struct container *c = f->container;
-    struct table t = {.size = TABLE_FIRST};
-    enum entry_status status = ENTRY_CUT;
+    size_t at = 0;
 
     if (f->tensors > most / ENTRY_MIN)
         return container_wrong(f->in, f->at,
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
                                plural(f->tensors), most, plural(most));
     c->text_offset = f->at;
-    for (; status == ENTRY_CUT; t.size *= 2) {
-        t.size = t.size < most ? t.size : (size_t)most;
-        t.at = 0;
-        c->count = 0;
-        free(c->text);
-        c->text = malloc(t.size + 1);
-        if (!c->text)
-            return container_no_memory(f->in);
-        t.bytes = (unsigned char *)c->text;
-        if (!f->in->read(f->in, t.bytes, t.size, f->at))
+    if (!need(f, f->tensors * ENTRY_MIN)) /* before there is memory for so many */
+        return false;
+    c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
+    c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
+    if (!c->sizes || !c->tiles)
+        return container_no_memory(f->in);
+    for (uint64_t i = 0; i < f->tensors; i++)
+        if (!read_entry(f, &at))
             return false;
-        status = f->tensors > t.size / ENTRY_MIN ? ENTRY_CUT : ENTRY_GOOD;
-        if (status == ENTRY_GOOD && !c->sizes) { /* not before there is room for so many tensors */
-            c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
-            c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
-            if (!c->sizes || !c->tiles)
-                return container_no_memory(f->in);
-        }
-        for (uint64_t i = 0; i < f->tensors && status == ENTRY_GOOD; i++)
-            status = read_entry(f, &t);
-        if (status == ENTRY_CUT && t.size == most)
-            return container_wrong(f->in, c->text_offset + most,
-                                   "the file ends within its header, or that has more than 100 MB");
+    for (size_t i = 0; i < c->count; i++) {
+        c->arrays[i].name = c->text + c->arrays[i].before;
+        c->arrays[i].before = 0;
     }
-    return status == ENTRY_GOOD && finish(f, c->text_offset + t.at);
+    return finish(f, c->text_offset + at);
 }
 
 static bool read_file(struct container *c, struct container_input *in)

@@ -19,8 +19,7 @@
 #include "sys/grow.h"
 #include "sys/plural.h"
 
-/* Bytes of the header that are read at first, and at most. */
-#define HEADER_FIRST ((size_t)64 << 10)
+/* The longest header; bytes. */
 #define HEADER_MAX ((uint64_t)100000000)
 
 enum tag { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
@@ -49,8 +48,8 @@ struct variable {
 struct file {
     struct container *container; /* its text is the header */
     struct container_input *in;
-    unsigned version;      /* 1, 2 or 5 */
-    size_t at, have, room; /* what is read next of the header; its bytes in memory, and the room */
+    unsigned version; /* 1, 2 or 5 */
+    size_t at;        /* what is read next of the header */
 
     uint64_t records;     /* their number; RECORDS_STREAMING until the file's size tells it */
     uint64_t *dimensions; /* lengths; 0: the unlimited one */
@@ -85,25 +84,12 @@ static bool recognise(const unsigned char *bytes, size_t size)
 static bool need(struct file *f, uint64_t size)
 {
     struct container_input *in = f->in;
-    const uint64_t left = in->size - f->at;
-    size_t want;
 
-    if (size > left)
+    if (size > in->size - f->at)
         return container_wrong(in, in->size, "the file ends within its header");
-    if (size <= f->have - f->at)
-        return true;
-    if (size > HEADER_MAX || f->at + size > HEADER_MAX)
+    if (size > f->container->text_size - f->at && (size > HEADER_MAX || f->at + size > HEADER_MAX))
         return container_wrong(in, f->at, "the header has more than 100 MB");
-    while (size > f->have - f->at) { /* step by step: a stream may end before a wrong count */
-        want = f->have ? 2 * f->have : HEADER_FIRST;
-        want = want < in->size ? want : (size_t)in->size;
-        if (!GROW(f->container->text, f->room, want + 1))
-            return container_no_memory(in);
-        if (!in->read(in, f->container->text + f->have, want - f->have, f->have))
-            return false;
-        f->have = want;
-    }
-    return true;
+    return container_need(f->container, in, f->at + size, in->size);
 }
 
 /* The number at a place of the header, which has been read. */
@@ -337,7 +323,7 @@ static bool read_header(struct file *f)
 
     if (!need(f, 8))
         return false;
-    if (!recognise((const unsigned char *)f->container->text, f->have))
+    if (!recognise((const unsigned char *)f->container->text, f->container->text_size))
         return container_wrong(f->in, 0, "it does not begin as CDF-1, CDF-2 or CDF-5");
     f->version = (unsigned char)f->container->text[3];
     f->at = 4;

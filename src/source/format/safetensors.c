@@ -16,9 +16,6 @@
 /* The longest header that the format's own library takes; bytes. */
 #define HEADER_MAX ((uint64_t)100000000)
 
-/* Bytes of the header that are read of a stream at first. */
-#define HEADER_FIRST ((size_t)64 << 10)
-
 /* Most arrays take so many bytes of a header, and more. */
 #define ARRAY_TEXT 80
 
@@ -342,25 +339,6 @@ static bool finish(struct header *h)
     return true;
 }
 
-/* Reads the text of the header, with room for a zero byte after it. Memory for the header of a stream
-   grows with what has been read of it, since the stream may end long before the length it states. */
-static bool read_text(struct header *h)
-{
-    struct container_input *in = h->in;
-    size_t have = 0, room = 0, want;
-
-    do {
-        want = in->endless ? 2 * have + HEADER_FIRST : h->length;
-        want = want < h->length ? want : h->length;
-        if (!GROW(h->container->text, room, want + 1))
-            return container_no_memory(in);
-        if (!in->read(in, h->container->text + have, want - have, HEADER_PREFIX + have))
-            return false;
-        have = want;
-    } while (have < h->length);
-    return true;
-}
-
 static bool read_file(struct container *c, struct container_input *in)
 {
     struct header h = {.container = c, .in = in};
@@ -381,10 +359,10 @@ static bool read_file(struct container *c, struct container_input *in)
                                length);
     h.length = (size_t)length;
     h.data = HEADER_PREFIX + length;
-    if (!read_text(&h))
+    c->text_offset = HEADER_PREFIX;
+    if (!container_need(c, in, length, length))
         return false;
     c->text[length] = '\0';
-    c->text_offset = HEADER_PREFIX;
     container_expect(c, h.length / ARRAY_TEXT);
     if (!read_members(&h))
         return false;
