@@ -303,7 +303,8 @@ bool source_same_pieces(struct source *a, const struct container_array *x, struc
     const size_t words = HDF5_PIECE + (size_t)x->dimensions;
     const uint64_t *p = x->pieces + head, *q = y->pieces + head;
 
-    *same = x->dimensions == y->dimensions && y->pieces[0] == count &&
+    /* The other has as many words only if it says so. */
+    *same = x->dimensions == y->dimensions && y->pieces[0] == count && y->pieces[1] + 2 == head &&
             memcmp(x->pieces, y->pieces, (size_t)head * sizeof *p) == 0;
     for (uint64_t i = 0; i < count && *same; i++, p += words, q += words) {
         *same = memcmp(p + 1, q + 1, (words - 1) * sizeof *p) == 0; /* but for the offsets */

@@ -153,13 +153,14 @@ ok 'chunks, too' test "$status:$(grep -c 'array filtered: both hold the same byt
 ok 'whose bytes are not counted' grep -q ': 9 elements, 0 bytes of both, ' err
 "$python" - <<'END'
 import h5py, numpy as np
-for name, last in (("filtered-a", 1), ("filtered-b", 1), ("filtered-c", 2)):
+for name, last in (("filtered-a", 1), ("filtered-b", 1), ("filtered-c", 2), ("filtered-d", 1)):
     with h5py.File("made/%s.h5" % name, "w") as h:
         if name == "filtered-b":
             h["a"] = np.arange(100)  # so that chunks are elsewhere
         x = np.zeros((40, 30), "f8")
         x[39, 29] = last
-        d = h.create_dataset("x", x.shape, "f8", chunks=(8, 30), compression=32099, allow_unknown_filter=True)
+        d = h.create_dataset("x", x.shape, "f8", chunks=(8, 30), compression=32099,
+                             allow_unknown_filter=True, fletcher32=name == "filtered-d")
         for i in range(0, 40, 8):
             d.id.write_direct_chunk((i, 0), x[i : i + 8].tobytes())
         h.create_dataset("c", data=np.array([1, last], "f16"), chunks=(1,))
@@ -168,6 +169,8 @@ run --diff --array=x --array=c made/filtered-a.h5 made/filtered-b.h5
 ok 'wherever they are' test "$status:$(grep -c 'array c and 1 more: both hold the same bytes, but they cannot be read: ' err)" = 0:1
 run --diff -q --array=x --array=c made/filtered-a.h5 made/filtered-c.h5
 ok 'and others' test "$status:$(grep -c 'array [xc]: .*' err)" = 2:2
+run --diff -q --array=x made/filtered-d.h5 made/filtered-a.h5
+ok 'and those of fewer filters' test "$status:$(grep -c 'array x: .*' err)" = 2:1
 run --list -q --where='bytes!=18' --where='bytes!=0' --array=text --array=same made/others.h5
 ok 'which --where knows' test "$(cut -f 2 out)" = text
 run --list -q --json --array=text made/others.h5
