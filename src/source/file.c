@@ -100,12 +100,14 @@
 #define TRIED_MIN ((uint64_t)24 << 20)
 
 /*
- * The order in which the arrays of a container are claimed.
+ * The order in which the arrays of a container are claimed. Other files have one, which may be of
+ * elements that are none of an array.
  */
 
 struct array_order {
+    const struct source_pick *picks;
     uint64_t *begins; /* of each array, in this order: the bytes of those before it; and after the
-                         last, of all. NULL where there is one array */
+                         last, of all */
     size_t *order;    /* the numbers of the arrays */
     size_t count;
     size_t plain_from; /* the place from which on all lie in the file element by element */
@@ -143,19 +145,24 @@ static uint64_t elements_most(const struct source *s, unsigned workers)
     return many >= workers ? s->options.whole_many : s->options.whole_most;
 }
 
-/* Sets o->order: all in the order of their numbers, but for those that come before others. False
-   without memory. */
-static bool set_order(struct array_order *o, const struct source *s, unsigned workers)
+/* Whether the elements of a pick do not lie in the file one by one. */
+static bool is_whole(const struct source_pick *pick)
 {
-    const uint64_t most = elements_most(s, workers);
+    return pick->array && container_array_whole(pick->array);
+}
+
+/* Sets o->order: all in the order of their numbers, but for those that come before others. `count`:
+   of o->picks. False without memory. */
+static bool set_order(struct array_order *o, size_t count, uint64_t most)
+{
     struct place *places;
 
     o->count = o->plain_from = 0;
-    for (size_t i = 0; i < s->info.pick_count; i++) {
-        if (s->picks[i].elements > most)
+    for (size_t i = 0; i < count; i++) {
+        if (o->picks[i].elements > most)
             continue;
         o->order[o->count++] = i;
-        o->plain_from += container_array_whole(s->picks[i].array);
+        o->plain_from += is_whole(&o->picks[i]);
     }
     if (o->plain_from == 0)
         return true;
@@ -163,10 +170,11 @@ static bool set_order(struct array_order *o, const struct source *s, unsigned wo
     if (!places)
         return false;
     for (size_t i = 0; i < o->count; i++) {
-        const struct container_array *a = s->picks[o->order[i]].array;
+        const struct source_pick *pick = &o->picks[o->order[i]];
+        const struct container_array *a = pick->array;
 
         places[i] =
-            (struct place){o->order[i], container_array_whole(a), a->deflated ? a->compressed : 0};
+            (struct place){o->order[i], is_whole(pick), a && a->deflated ? a->compressed : 0};
     }
     qsort(places, o->count, sizeof *places, compare_places);
     for (size_t i = 0; i < o->count; i++)
@@ -175,22 +183,31 @@ static bool set_order(struct array_order *o, const struct source *s, unsigned wo
     return true;
 }
 
-/* Sets the order of the arrays that the source has picked. False without memory; it may be closed
-   then, too. */
-static bool open_order(struct array_order *o, const struct source *s, unsigned workers)
+/* Bytes of an element of an array, or of elements that are none of an array. */
+static size_t size_of(const struct source *s, const struct container_array *a)
 {
-    o->begins = malloc((s->info.pick_count + 1) * sizeof *o->begins);
-    o->order = malloc((s->info.pick_count + 1) * sizeof *o->order);
-    if (!o->begins || !o->order || !set_order(o, s, workers))
+    return a ? element_size(a->type) : s->info.element_size;
+}
+
+/* Bytes that are claimed of a pick. */
+static uint64_t pick_bytes(const struct source *s, const struct source_pick *pick)
+{
+    const struct container_array *a = pick->array;
+
+    return a && a->tiles ? tiles_count(a) * tiles_bytes(a) : pick->elements * size_of(s, a);
+}
+
+/* Sets the order of the first `count` of o->picks, of which those of more elements than `most` are
+   left out. False without memory; it may be closed then, too. */
+static bool open_order(struct array_order *o, const struct source *s, size_t count, uint64_t most)
+{
+    o->begins = malloc((count + 1) * sizeof *o->begins);
+    o->order = malloc((count + 1) * sizeof *o->order);
+    if (!o->begins || !o->order || !set_order(o, count, most))
         return false;
     o->begins[0] = 0;
-    for (size_t i = 0; i < o->count; i++) {
-        const struct source_pick *pick = &s->picks[o->order[i]];
-
-        o->begins[i + 1] =
-            o->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
-                                               : pick->elements * element_size(pick->array->type));
-    }
+    for (size_t i = 0; i < o->count; i++)
+        o->begins[i + 1] = o->begins[i] + pick_bytes(s, &o->picks[o->order[i]]);
     return true;
 }
 
@@ -253,9 +270,9 @@ struct claim {
 };
 
 struct file_state {
-    _Atomic uint64_t next;     /* first element that nobody has claimed; of a container, byte of its
-                                  arrays */
-    struct array_order arrays; /* of a container */
+    _Atomic uint64_t next; /* first byte of all arrays that nobody has claimed */
+    struct array_order arrays;
+    struct source_pick one; /* of a file that is no container */
     struct claim *claims;
     unsigned workers;
     struct access_shared access; /* the shared choice of an access method for cached data */
@@ -284,9 +301,7 @@ struct file_state {
 /* The array of a container; NULL for elements that are none of an array. */
 static const struct container_array *array_of(const struct source *s, size_t array)
 {
-    const struct file_state *f = s->state;
-
-    return f->arrays.begins ? s->picks[array].array : s->array;
+    return s->info.picks ? s->picks[array].array : s->array;
 }
 
 /* Offset in the file of an element of an array, and bytes of such an element. */
@@ -294,7 +309,7 @@ static uint64_t place_of(const struct source *s, size_t array, uint64_t index, s
 {
     const struct container_array *a = array_of(s, array);
 
-    *size = a ? element_size(a->type) : s->info.element_size;
+    *size = size_of(s, a);
     return s->start +
            (a ? container_array_offset(a, index, *size) : s->data_offset + index * *size);
 }
@@ -354,10 +369,10 @@ static const struct source_pick *take_up(struct source *s, struct claim *claim, 
                                          uint64_t at)
 {
     const struct file_state *f = s->state;
-    const struct source_pick *pick = &s->picks[f->arrays.order[place]];
+    const struct source_pick *pick = &f->arrays.picks[f->arrays.order[place]];
 
     claim->array = f->arrays.order[place];
-    claim->size = element_size(pick->array->type);
+    claim->size = size_of(s, pick->array);
     claim->index = pick->first + (at - f->arrays.begins[place]) / claim->size;
     claim->offset = place_of(s, claim->array, claim->index, &claim->size);
     claim->compressed = claim->tiled = NULL;
@@ -395,82 +410,52 @@ static size_t run_end(const struct file_state *f, size_t place, uint64_t next, s
     return most > place ? (size_t)most : place + 1;
 }
 
-/* Claims a range of a container: a part of an array; or the rest of one, and whole ones after it,
-   which claim_goes_on is for. */
-static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
+/* The byte of all arrays before which all lies that is wanted. A limit does not end an array in tiles:
+   behind it in their order there may be elements before it. */
+static uint64_t claims_end(const struct source *s)
+{
+    const struct file_state *f = s->state;
+    const uint64_t all = f->arrays.begins[f->arrays.count], wanted = source_wanted(s);
+
+    if (s->info.picks || wanted >= s->info.elements || (s->array && s->array->tiles))
+        return all;
+    return wanted > s->info.first ? (wanted - s->info.first) * s->info.element_size : 0;
+}
+
+/* Claims the worker's next range, of up to `bytes` bytes; fewer towards the end. It is a part of an
+   array; or the rest of one, and whole ones after it, which claim_goes_on is for. It may have no
+   elements. False when there is none. Any worker may call it, for its own claim. */
+static bool claim_range(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
-    const size_t count = f->arrays.count;
+    const uint64_t *const begins = f->arrays.begins, end = claims_end(s);
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
 
     do {
-        if (next >= f->arrays.begins[count])
-            return false;
-        const size_t place = search_begins(f->arrays.begins, f->arrays.count, next);
-        const struct source_pick *pick = take_up(s, claim, place, next);
-
-        claim->place = claim->place_end = place + 1;
-        if (pick->array->tiles) {
-            size = tiles_bytes(pick->array);
-            size *= claim_tiles(s, claim, pick->array, (next - f->arrays.begins[place]) / size,
-                                pick->elements, bytes);
-            continue;
-        }
-        if (pick->array->deflated) {
-            claim->compressed = pick->array;
-            claim->count = pick->elements;
-        } else if (s->options.whole_most > 0) {
-            claim->count = pick->elements;
-        } else {
-            claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
-                                      (f->arrays.begins[place + 1] - next) / claim->size, bytes);
-        }
-        size = claim->count * claim->size;
-        if (next + size == f->arrays.begins[place + 1]) {
-            claim->place_end = run_end(f, place, next, bytes);
-            size = f->arrays.begins[claim->place_end] - next;
-        }
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
-    return true;
-}
-
-/* Claims the next tiles, where there is one array. False when there are none. A limit does not end
-   this: behind it in the order of tiles there may be elements before it. */
-static bool claim_next_tiles(struct source *s, struct claim *claim, size_t bytes)
-{
-    struct file_state *f = s->state;
-    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), count;
-
-    do {
-        if (next >= tiles_count(s->array))
-            return false;
-        count = claim_tiles(s, claim, s->array, next, s->info.elements, bytes);
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + count));
-    claim->size = s->info.element_size;
-    return true;
-}
-
-/* Claims the worker's next range, of up to `bytes` bytes; fewer towards the end of the file. It may
-   have no elements. False when there is none. Any worker may call it, for its own claim; as may the
-   next two. */
-static bool claim_one(struct source *s, struct claim *claim, size_t bytes)
-{
-    struct file_state *f = s->state;
-    uint64_t limit = source_wanted(s);
-    uint64_t end = s->info.elements < limit ? s->info.elements : limit;
-    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
-
-    if (s->array && s->array->tiles)
-        return claim_next_tiles(s, claim, bytes);
-    do {
         if (next >= end)
             return false;
-        claim->offset = place_of(s, 0, next, &claim->size);
-        claim->compressed = s->array && s->array->deflated ? s->array : NULL;
+        const size_t place = search_begins(begins, f->arrays.count, next);
+        const struct source_pick *pick = take_up(s, claim, place, next);
+        const uint64_t here = begins[place + 1] < end ? begins[place + 1] - next : end - next;
+
+        claim->place = claim->place_end = place + 1;
+        if (pick->array && pick->array->tiles) {
+            size = tiles_bytes(pick->array);
+            size *= claim_tiles(s, claim, pick->array, (next - begins[place]) / size,
+                                pick->first + pick->elements, bytes);
+            continue;
+        }
+        claim->compressed = pick->array && pick->array->deflated ? pick->array : NULL;
         claim->count =
-            claim->compressed ? end : claim_size(f, claim, end - next, end - next, bytes);
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
-    claim->index = next;
+            claim->compressed || s->options.whole_most > 0
+                ? here / claim->size
+                : claim_size(f, claim, (end - next) / claim->size, here / claim->size, bytes);
+        size = claim->count * claim->size;
+        if (next + size == begins[place + 1]) {
+            claim->place_end = run_end(f, place, next, bytes);
+            size = begins[claim->place_end] - next;
+        }
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
     return true;
 }
 
@@ -748,7 +733,7 @@ static size_t run_size(const struct source *s, const struct claim *claim, size_t
     uint64_t end = claim->offset + least;
 
     for (size_t place = claim->place; least == here && place < claim->place_end; place++) {
-        const struct source_pick *pick = &s->picks[f->arrays.order[place]];
+        const struct source_pick *pick = &f->arrays.picks[f->arrays.order[place]];
         size_t size;
         const uint64_t begin = place_of(s, f->arrays.order[place], pick->first, &size);
 
@@ -1009,8 +994,8 @@ static void keep_done(struct claim *claim)
 static void hand_back(const struct file_state *f, struct claim *claim, const unsigned char *begin,
                       size_t size)
 {
-    const bool follows =
-        f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
+    const bool follows = f->arrays.picks != &f->one && claim->done &&
+                         (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
 
     if (claim->done && !follows &&
         (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
@@ -1088,8 +1073,7 @@ static bool claim_more(struct source *s, struct claim *claim, const struct chunk
         } else if (!claim_goes_on(s, claim)) {
             count_lent(s, claim);
             forget_bytes(claim);
-            if (request->drain ||
-                !(f->arrays.begins ? claim_of_many(s, claim, bytes) : claim_one(s, claim, bytes)))
+            if (request->drain || !claim_range(s, claim, bytes))
                 return false;
         }
         claim->uncached = is_uncached(s, claim);
@@ -1282,7 +1266,11 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->claims = aligned_alloc(CACHE_APART, workers * sizeof *f->claims);
     if (f->claims)
         memset(f->claims, 0, workers * sizeof *f->claims);
-    if (!f->claims || (s->info.picks && !open_order(&f->arrays, s, workers))) {
+    f->one = (struct source_pick){
+        .array = s->array, .first = s->info.first, .elements = s->info.elements - s->info.first};
+    f->arrays.picks = s->info.picks ? s->picks : &f->one;
+    if (!f->claims || !open_order(&f->arrays, s, s->info.picks ? s->info.pick_count : 1,
+                                  s->info.picks ? elements_most(s, workers) : UINT64_MAX)) {
         free(f->claims);
         close_order(&f->arrays);
         free(f);
@@ -1379,10 +1367,9 @@ bool file_source_open(struct source *s, unsigned workers)
 
     if (!f)
         return source_no_memory(s);
-    atomic_init(&f->next, s->info.first);
     s->state = f;
     s->ops = &ops;
-    s->info.whole_count = f->arrays.count;
+    s->info.whole_count = s->info.picks ? f->arrays.count : 0;
     if (f->map)
         s->info.uncached = uncached_share(s, f->map);
     if (s->info.uncached > 0 && !s->options.no_direct)
