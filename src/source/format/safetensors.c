@@ -194,17 +194,9 @@ static const struct {
 
 static const size_t foreign_type_count = sizeof foreign_types / sizeof *foreign_types;
 
-/* Sets the type, and the bits of an element. Most arrays have that of the one before them, if there
-   is one. */
-static bool find_type(const char *type, const struct container_array *before,
-                      struct container_array *a, unsigned *bits)
+/* Sets the type, and the bits of an element. */
+static bool find_type(const char *type, struct container_array *a, unsigned *bits)
 {
-    if (before && !before->unreadable && strcmp(before->type_name, type) == 0) {
-        a->type = before->type;
-        memcpy(a->type_name, before->type_name, sizeof a->type_name);
-        *bits = 8 * (unsigned)element_formats[a->type].size;
-        return true;
-    }
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         if (strcmp(type, element_names[i].safetensors) == 0) {
             a->type = (enum element_type)i;
@@ -235,7 +227,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
 
     if (!a)
         return container_no_memory(h->in);
-    if (!find_type(e->type, h->container->count > 1 ? a - 1 : NULL, a, &bits)) {
+    if (!find_type(e->type, a, &bits)) {
         char type[NAME_ARRAY_MAX];
 
         return container_wrong(h->in, e->at, "array %s: %s is not a type of safetensors",
