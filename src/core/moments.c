@@ -34,7 +34,8 @@ void moments_take(struct partial *p, double x, enum element_type type, uint64_t 
 /* The bit of the wide accumulator that weighs 1. */
 #define WIDE_ONE_BIT ((unsigned)-EXACT_WIDE_LSB_EXPONENT)
 
-void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times)
+/* Adds an element of an integer type, given as magnitude and sign, as often as `times` says. */
+static void take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times)
 {
     const int64_t key = element_key(ELEMENT_U64, &magnitude);
     const uint64_t low = magnitude & UINT32_MAX, high = magnitude >> 32;
@@ -61,7 +62,7 @@ void moments_take_element(struct partial *p, enum element_type type, const void 
         return;
     }
     x = element_load_integer(type, bytes);
-    moments_take_integer(p, x.low, x.negative, 1);
+    take_integer(p, x.low, x.negative, 1);
 }
 
 void moments_take_byte(struct partial *p, enum element_type type, bool moments, unsigned char byte,
@@ -78,7 +79,7 @@ void moments_take_byte(struct partial *p, enum element_type type, bool moments, 
     else
         p->negative_infinity += times;
     if (moments && element_is_integer(type))
-        moments_take_integer(p, (uint64_t)fabs(x), x < 0, times);
+        take_integer(p, (uint64_t)fabs(x), x < 0, times);
     else if (moments)
         moments_take(p, x, type, times);
 }

@@ -43,9 +43,6 @@ void moments_take_element(struct partial *p, enum element_type type, const void 
    times if the type has one byte. */
 void moments_take(struct partial *p, double x, enum element_type type, uint64_t times);
 
-/* Adds an element of an integer type, given as magnitude and sign, as often as `times` says. */
-void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times);
-
 /* Adds an element of a type of one byte, `times` times, at most 2^32, to the sum and the counts of NaNs
    and infinities, and, with `moments`, to the fields that this module finishes. */
 void moments_take_byte(struct partial *p, enum element_type type, bool moments, unsigned char byte,

@@ -215,7 +215,8 @@ void view_gather(const struct view *v, uint64_t first, size_t count, void *to)
     }
 }
 
-size_t view_count_present(const struct view *v, uint64_t first, size_t count)
+/* Returns how many of `count` elements from number `first` on are not missing by the mask. */
+static size_t count_present(const struct view *v, uint64_t first, size_t count)
 {
     uint64_t at = v->mask_offset + first;
     size_t nonzero = 0;
@@ -241,9 +242,9 @@ size_t view_count_present(const struct view *v, uint64_t first, size_t count)
 }
 
 /* Copies elements of `size` bytes; that and the form of the mask are constants. */
-static ALWAYS_INLINE size_t leave_out(const struct view *v, uint64_t first, size_t count,
-                                      const unsigned char *from, unsigned char *to, size_t size,
-                                      bool bits)
+static ALWAYS_INLINE size_t copy_present(const struct view *v, uint64_t first, size_t count,
+                                         const unsigned char *from, unsigned char *to, size_t size,
+                                         bool bits)
 {
     const unsigned char *mask = v->mask;
     const uint64_t begin = v->mask_offset + first;
@@ -262,55 +263,56 @@ static ALWAYS_INLINE size_t leave_out(const struct view *v, uint64_t first, size
     return present;
 }
 
-size_t view_leave_out(const struct view *v, uint64_t first, size_t count, const void *from,
-                      void *to)
+/* Copies those of `count` elements from number `first` on, which lie at `from`, that are not
+   missing by the mask to `to`, one after the other. Both may be the same place. Returns how many
+   they are. */
+static size_t leave_out(const struct view *v, uint64_t first, size_t count, const void *from,
+                        void *to)
 {
     const bool bits = v->mask_form == VIEW_MASK_VALID_BITS;
 
     switch (element_size(v->type)) {
     case 8:
-        return bits ? leave_out(v, first, count, from, to, 8, true)
-                    : leave_out(v, first, count, from, to, 8, false);
+        return bits ? copy_present(v, first, count, from, to, 8, true)
+                    : copy_present(v, first, count, from, to, 8, false);
     case 4:
-        return bits ? leave_out(v, first, count, from, to, 4, true)
-                    : leave_out(v, first, count, from, to, 4, false);
+        return bits ? copy_present(v, first, count, from, to, 4, true)
+                    : copy_present(v, first, count, from, to, 4, false);
     case 2:
-        return bits ? leave_out(v, first, count, from, to, 2, true)
-                    : leave_out(v, first, count, from, to, 2, false);
+        return bits ? copy_present(v, first, count, from, to, 2, true)
+                    : copy_present(v, first, count, from, to, 2, false);
     default:
-        return bits ? leave_out(v, first, count, from, to, 1, true)
-                    : leave_out(v, first, count, from, to, 1, false);
+        return bits ? copy_present(v, first, count, from, to, 1, true)
+                    : copy_present(v, first, count, from, to, 1, false);
     }
 }
 
 #define FIND_STEP ((size_t)512)
 
-uint64_t view_find_present(const struct view *v, uint64_t first, uint64_t n)
+/* The number of the element that is number `n`, from 0, of those of the chunk that are not missing
+   by the mask; there is one. */
+static uint64_t find_place(const void *argument, uint64_t n)
 {
+    const struct view_places *places = argument;
+    uint64_t first = places->first;
+
     for (;;) {
         /* It is the last one of the next n + 1 elements, or lies after them. */
         const size_t some = n < FIND_STEP ? (size_t)n + 1 : FIND_STEP;
-        const size_t present = view_count_present(v, first, some);
+        const size_t present = count_present(places->view, first, some);
 
         if (present == n + 1)
-            return first + n;
+            return places->start + first + n;
         first += some;
         n -= present;
     }
-}
-
-static uint64_t find_place(const void *argument, uint64_t index)
-{
-    const struct view_places *places = argument;
-
-    return places->start + view_find_present(places->view, places->first, index);
 }
 
 size_t view_make_chunk(const struct view *v, uint64_t first, size_t count,
                        const struct chunk_request *request, struct view_places *places,
                        struct chunk *chunk)
 {
-    const size_t present = view_count_present(v, first, count);
+    const size_t present = count_present(v, first, count);
     const bool in_place = v->contiguous && (request->borrow || present < count);
 
     if (present == 0)
@@ -321,7 +323,7 @@ size_t view_make_chunk(const struct view *v, uint64_t first, size_t count,
     else
         view_gather(v, first, count, request->buffer);
     if (present < count) {
-        (void)view_leave_out(v, first, count, chunk->data, request->buffer);
+        (void)leave_out(v, first, count, chunk->data, request->buffer);
         *places = (struct view_places){.view = v, .first = first};
         chunk->index = 0;
         chunk->data = request->buffer;

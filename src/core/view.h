@@ -94,19 +94,6 @@ static inline bool view_is_present(const struct view *v, uint64_t index)
     return true;
 }
 
-/* Returns how many of `count` elements from number `first` on are not missing by the mask. */
-size_t view_count_present(const struct view *v, uint64_t first, size_t count);
-
-/* Copies those of `count` elements from number `first` on, which lie at `from`, that are not
-   missing by the mask to `to`, one after the other. Both may be the same place. Returns how many
-   they are. */
-size_t view_leave_out(const struct view *v, uint64_t first, size_t count, const void *from,
-                      void *to);
-
-/* The number of the element that is number `n`, from 0, of those from `first` on that are not
-   missing by the mask; there is one. */
-uint64_t view_find_present(const struct view *v, uint64_t first, uint64_t n);
-
 /* The places of the elements of a chunk that a mask has left. */
 struct view_places {
     const struct view *view;
