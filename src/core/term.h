@@ -26,7 +26,7 @@ static inline struct term term_of(double x)
     const int field = (int)(bits >> 52 & 0x7ff);
 
     return (struct term){(bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52,
-                         field - (field != 0) + EXACT_LSB_EXPONENT, bits >> 63};
+                         field - (field != 0) + EXACT_LSB_EXPONENT, bits >> 63 != 0};
 }
 
 /* An integer below 2^64 in magnitude. */

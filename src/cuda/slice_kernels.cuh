@@ -673,12 +673,12 @@ template <typename Type, int N> struct slice_column_state {
     }
 };
 
-/* Blocks of a multiprocessor: sums of narrow elements need fewer registers (16 rows of 2^26, with four
-   and with these, microseconds: bf16 830, 722; f8e4m3 617, 561; i8, whose means took 538 with six, 473). */
+/* Blocks of a multiprocessor: sums of two columns need few registers, and those of bytes have four (16 rows of
+   2^26, with four blocks and with six, microseconds: f8e4m3 617, 561; i8, whose means took 538 with six, 473). */
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS =
-    SLICE_WITH_SQUARES<Type> || slice_type<Type>::SIZE > 2 ? SLICE_BLOCKS
-    : slice_type<Type>::SIZE == 2                          ? 5
+    SLICE_WITH_SQUARES<Type> || slice_type<Type>::SIZE > 4 ? SLICE_BLOCKS
+    : slice_type<Type>::SIZE > 1                           ? 2 * SLICE_BLOCKS
                                                            : 6;
 template <> const unsigned SLICE_COLUMN_BLOCKS<i8> = 2 * SLICE_BLOCKS;
 template <> const unsigned SLICE_COLUMN_BLOCKS<u8> = 2 * SLICE_BLOCKS;

@@ -343,20 +343,20 @@ template <typename Type, int MOST, typename Plain>
 struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Type>> {
     typedef Plain plain;
     static const bool FITS = MOST != 0;
+    static const int COLUMNS = 4;
 };
 
-/* Two columns a thread leave registers for more blocks. Larger groups are faster where all add up. */
+/* Larger groups are faster where all add up. */
 template <typename Type, int MOST>
 struct slice_type<squared<Type, MOST, slice_plain_squares>> : slice_summed_type<slice_type<Type>> {
     typedef slice_plain_squares plain;
     static const bool FITS = MOST != 0;
-    static const int COLUMNS = 2, GROUP = FITS ? 16 : 8;
+    static const int GROUP = FITS ? 16 : 8;
 };
 template <typename Type>
 struct slice_type<squared<Type, 0, slice_plain_halves>> : slice_summed_type<slice_type<Type>> {
     typedef slice_plain_halves plain;
     static const bool FITS = false;
-    static const int COLUMNS = 2;
 };
 
 template <typename Type>

@@ -165,8 +165,7 @@ template <typename Type, typename Number, int N> struct slice_extremes {
  *
  *   SIZE           bytes of an element
  *   COLUMNS, ROW   neighbours that a thread takes together, of columns and of rows
- *   GROUP          elements of a column that a thread loads before it adds them up, 8, 16 or 32:
- *                  together with its neighbours 128 bytes
+ *   GROUP          elements of a column that a thread loads before it adds them up, 8, 16 or 32
  *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
  *   AT_ONCE        whether add_columns and add_rows add up vectors plainly, which always is exact; a sum
  *                  that is not finite is infinite or NaN
@@ -182,7 +181,7 @@ template <typename Type> struct slice_type;
 
 /* f32: a word each. */
 template <> struct slice_type<f32> {
-    static const int SIZE = 4, COLUMNS = 4, GROUP = 8, ROW = 4;
+    static const int SIZE = 4, COLUMNS = 2, GROUP = 8, ROW = 4;
     static const bool PLAIN = true, FITS = f32::ALWAYS_FITS, AT_ONCE = false;
     typedef double plain;
     typedef int32_t key;
@@ -212,7 +211,7 @@ template <> struct slice_type<f32> {
 
 /* f16 and bf16: two in a word; of one alone, the upper half is no element. */
 template <typename Type> struct slice_type16 {
-    static const int SIZE = 2, COLUMNS = 4, GROUP = 16, ROW = 8;
+    static const int SIZE = 2, COLUMNS = 2, GROUP = 16, ROW = 8;
     static const bool PLAIN = true, FITS = Type::ALWAYS_FITS, AT_ONCE = false;
     typedef double plain;
     typedef int32_t key;
