@@ -18,7 +18,6 @@
 #include "source/format/npy.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported.h"
-#include "sys/operand.h"
 #include "sys/plural.h"
 #include "zstd/frames.h"
 
@@ -418,17 +417,18 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
     return true;
 }
 
-/* Whether a name ends so. */
-static bool ends_with(const char *name, const char *end)
+/* Whether the first `length` bytes of a name end so. */
+static bool ends_with(const char *name, size_t length, const char *end)
 {
-    const size_t length = strlen(name), size = strlen(end);
+    const size_t size = strlen(end);
 
-    return length >= size && strcmp(name + length - size, end) == 0;
+    return length >= size && memcmp(name + length - size, end, size) == 0;
 }
 
+/* Whether the input's name ends so. */
 static bool is_named(const struct source *s, const char *end)
 {
-    return ends_with(s->path, end);
+    return ends_with(s->path, strlen(s->path), end);
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
@@ -465,23 +465,25 @@ static bool is_part_of_header(const unsigned char *bytes, size_t size)
 static bool fails_by_name(struct source *s, const unsigned char *head, size_t size)
 {
     struct advice advice = {.kind = ADVICE_RAW, .raw = true, .compressed = s->info.compression};
-    char name[PATH_MAX], header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
+    char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
     unsigned char bytes[CONTAINER_PAIR_MAX];
+    size_t length = strlen(s->path);
     ssize_t got;
     int fd;
 
-    if (!s->close_fd || (size_t)snprintf(name, sizeof name, "%s", s->path) >= sizeof name)
+    if (!s->close_fd || length >= PATH_MAX)
         return false;
-    if (s->info.compressed && (ends_with(name, ".gz") || ends_with(name, ".zst")))
-        *strrchr(name, '.') = '\0';
-    if ((ends_with(name, ".nii") && size < 348) ||
-        (ends_with(name, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
+    if (s->info.compressed && (is_named(s, ".gz") || is_named(s, ".zst")))
+        length = (size_t)(strrchr(s->path, '.') - s->path);
+    if ((ends_with(s->path, length, ".nii") && size < 348) ||
+        (ends_with(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
         reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                plural(size));
         return true;
     }
-    if (!operand_pair(name, header) || !ends_with(name, ".img"))
+    if (!ends_with(s->path, length, ".img"))
         return false;
+    sprintf(header, "%.*shdr", (int)length - 3, s->path);
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     got = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
     if (got < 0)
