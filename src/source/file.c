@@ -447,7 +447,7 @@ static bool claim_range(struct source *s, struct claim *claim, size_t bytes)
         }
         claim->compressed = pick->array && pick->array->deflated ? pick->array : NULL;
         claim->count =
-            claim->compressed || s->options.whole_most > 0
+            claim->compressed || (s->info.picks && s->options.whole_most > 0)
                 ? here / claim->size
                 : claim_size(f, claim, (end - next) / claim->size, here / claim->size, bytes);
         size = claim->count * claim->size;
