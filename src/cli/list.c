@@ -163,17 +163,13 @@ static void list_array(struct list *list, const struct inputs *inputs)
 }
 
 /* A file that is one array. */
-static void list_one(struct list *list, const struct inputs *inputs)
+static void list_one(struct list *list, const char *path, const struct source_info *info)
 {
-    const struct source_info *info = inputs->info;
     struct item item = {.format = info->format, .readable = true};
 
     array_facts_find(&item.facts, info, NULL, 0);
-    /* --length is not the number where neither a header nor the size of a file tells it. */
-    if (!info->shape.known && !source_is_at_hand(inputs->source, 0))
-        item.facts.elements = item.facts.bytes = SOURCE_UNKNOWN;
     find_missing(list, &item, info->type, NULL);
-    list_item(list, inputs->path, &item);
+    list_item(list, path, &item);
 }
 
 /* A file that cannot be opened, or is damaged. In JSON an object stands for it. */
@@ -225,7 +221,7 @@ void list_files(struct options *options)
         else if (inputs.array)
             list_array(&list, &inputs);
         else
-            list_one(&list, &inputs);
+            list_one(&list, inputs.path, inputs.info);
     }
     print_kept(&list);
     writer_flush(&list.writer);

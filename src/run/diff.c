@@ -366,12 +366,10 @@ static void set_side(struct diff_item *item, int side, const struct named *named
 
     item->sides[side].source = named->source;
     item->sides[side].number = named->array;
-    item->sides[side].elements = info->elements;
+    item->sides[side].elements = source_elements(info);
     if (info->container) {
         item->sides[side].array = info->picks[named->array].array;
         item->sides[side].elements = info->picks[named->array].elements;
-    } else if (!source_is_at_hand(named->source, 0) && !info->shape.known) {
-        item->sides[side].elements = SOURCE_UNKNOWN; /* it says at most how many are asked for */
     }
     if (!item->name)
         item->name = named->name;

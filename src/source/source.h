@@ -276,17 +276,19 @@ struct source_info {
     uint64_t elements;    /* index after the last element that is to be reduced; SOURCE_UNKNOWN
                              before the end is reached; 0 for a container */
     uint64_t first;       /* index of the first one; not 0 only for a part */
-    uint64_t of;         /* elements within options->length, in all parts; SOURCE_UNKNOWN before the
-                             end is reached */
-    size_t buffer_bytes; /* the best size of workers' buffers; 0: any */
+    uint64_t of;          /* elements within options->length, in all parts; 0 of a compressed file
+                             that is not cut, and of a pipe */
+    size_t buffer_bytes;  /* the best size of workers' buffers; 0: any */
     struct source_file file;
 };
 
 /* The elements of an input that is one array within options->length, also in parts that are not read;
-   SOURCE_UNKNOWN if that is not known yet. */
+   SOURCE_UNKNOWN where neither a header nor the size of a file tells them. */
 static inline uint64_t source_elements(const struct source_info *info)
 {
-    return info->of == SOURCE_UNKNOWN || info->elements > info->of ? info->elements : info->of;
+    return info->elements <= info->of ? info->of
+           : info->shape.known        ? info->elements
+                                      : SOURCE_UNKNOWN;
 }
 
 /* The work of all workers so far. */

@@ -216,6 +216,15 @@ static void test_parts(gpr_context *context)
     tap_ok(gpr_open_path(context, "d", part, &other) == GPR_ERROR_ARGUMENT && !other,
            "an empty part");
     gpr_close(input);
+    (void)gpr_request_set(part, GPR_BEGIN, 0);
+    (void)gpr_request_set(part, GPR_END, UINT64_MAX);
+    (void)gpr_request_set(part, GPR_LENGTH, 1000000);
+    if (gpr_open_path(context, "e", part, &input) != GPR_OK)
+        bail("e");
+    tap_ok(gpr_array_count(input, 0) == UINT64_MAX &&
+               gpr_array_fact(input, 0, GPR_FACT_BYTES) == UINT64_MAX,
+           "GPR_LENGTH is not the number of elements of a compressed file");
+    gpr_close(input);
     gpr_request_free(sums);
     gpr_request_free(part);
 }
