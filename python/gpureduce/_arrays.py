@@ -687,11 +687,11 @@ def of_list(x: Any) -> Array:
 
 def describe(x: Any) -> Array:
     """Any array, as the library sees it. TypeError if it is none, or its elements are no numbers."""
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(x, (numpy.ndarray, numpy.generic)):
+    # While another thread imports a package, its module is there without types.
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None and isinstance(x, (getattr(numpy, "ndarray", ()), getattr(numpy, "generic", ()))):
         return of_numpy(x if isinstance(x, numpy.ndarray) else numpy.asarray(x))
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
+    if isinstance(x, getattr(torch, "Tensor", ())):
         return of_torch(x)
     root, kinds = package_of(x), {kind.__module__.partition(".")[0] for kind in type(x).__mro__}
     if root == "dask":

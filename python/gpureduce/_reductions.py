@@ -721,12 +721,12 @@ def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, i
     """Of an array of NumPy's, or one of torch's in C order: its address, size, type, byte order, place, and strides,
     None of one in C order. None if x is anything else, or has no elements."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is not None and type(x) is numpy.ndarray:
+    if type(x) is getattr(numpy, "ndarray", None):  # which a module lacks while another thread imports it
         size = x.size
         if not size:
             return None
         return (pointer_of(x), size, *cached_type(x.dtype), _HERE, None if x.flags.c_contiguous else x.strides)
-    if torch is None or type(x) is not torch.Tensor or x.layout is not torch.strided or \
+    if torch is None or type(x) is not getattr(torch, "Tensor", None) or x.layout is not torch.strided or \
             not x.is_contiguous() or x.is_neg():
         return None
     size, name, address = x.numel(), torch_type(x.dtype), x.data_ptr()
@@ -795,8 +795,8 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
     NotImplemented if x is anything else, or the result takes more.
     """
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    here = numpy is not None and type(x) is numpy.ndarray
-    if not here and (torch is None or type(x) is not torch.Tensor or not x.is_cuda):
+    here = type(x) is getattr(numpy, "ndarray", None)
+    if not here and (type(x) is not getattr(torch, "Tensor", None) or not x.is_cuda):
         return NotImplemented
     memory, shape = _memory_of(x), tuple(x.shape)
     rank = len(shape)

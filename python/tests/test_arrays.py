@@ -5,6 +5,7 @@ import ctypes
 import itertools
 import mmap
 import re
+import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -259,6 +260,15 @@ def test_torch():
                            (torch.tensor([1j]).conj().imag, "resolve_neg")):
         with pytest.raises(TypeError, match=message):
             gr.sum(wrong)
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy"])
+def test_a_package_that_another_thread_imports(package):
+    """Its module is then there without types."""
+    code = (f"import gpureduce as gr, sys, types; sys.modules[{package!r}] = types.ModuleType({package!r})\n"
+            "print(gr.sum(b'abc'), gr.reduce(memoryview(b'abc'), 'max,std').max)")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "294 99\n", run.stderr
 
 
 def test_pandas():
