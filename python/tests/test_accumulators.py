@@ -288,6 +288,8 @@ def test_dask_of_no_elements_and_of_many_chunks():
 
     assert gd.sum(da.zeros((0, 3), dtype="i4")).compute() == 0
     assert math.isnan(gd.mean(da.zeros((0,))).compute()) and math.isnan(gd.max(da.zeros((0,))).compute())
+    assert np.isnan(gd.mean(da.zeros((8, 0, 2), chunks=3), axis=(0, 1)).compute()).tolist() == [True, True]
+    assert gd.sum(da.zeros((0, 6), chunks=4), axis=1).compute().shape == (0,)
     with pytest.raises(ValueError, match="without elements"):
         gd.max(da.ones((3,), dtype="i4"), missing=1).compute()
     x = da.from_array(np.arange(1000.0), chunks=3)  # merged on three levels
