@@ -86,6 +86,8 @@ def missing_text(value: Any) -> bytes:
     if isinstance(value, (bool, int)):
         return str(int(value)).encode()
     if hasattr(value, "item"):
+        if getattr(value, "mask", False):
+            raise ValueError("a missing value is masked")
         item = value.item()
         if type(item) is not type(value):  # as of np.longdouble
             return missing_text(item)
@@ -1049,6 +1051,8 @@ def quantiles_of(q: Any) -> Tuple[Tuple[int, ...], Tuple[Tuple[bytes, int, int],
     if not lib.is_number(q):
         import numpy as np
 
+        if np.ma.is_masked(q):
+            raise ValueError("the quantiles have masked elements")
         list_of_q = np.asarray(q, dtype=object) if isinstance(q, (list, tuple)) else np.asarray(q)
         shape = list_of_q.shape
         fractions = list(list_of_q.ravel())

@@ -438,6 +438,11 @@ def test_arguments_that_are_refused():
             gr.sum(np.arange(3, dtype="u1"), missing=wrong)
     with pytest.raises(TypeError):
         gr.sum(X, missing="a")
+    for masked in (np.ma.masked, np.ma.array(0, mask=True)):  # whose item() is a number
+        with pytest.raises(ValueError, match="masked"):
+            gr.mean(X, missing=masked)
+        with pytest.raises(ValueError, match="masked"):
+            gr.quantile(X, np.ma.stack((np.ma.array(0.5), masked)))
     assert gr.sum(X) == 276  # an error leaves nothing behind
 
 
