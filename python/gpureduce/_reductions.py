@@ -690,7 +690,8 @@ def finish(result: Any, out: Any) -> Any:
     result = np.asarray(result)
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result {result.shape}")
-    if result.dtype.kind in "iu" and out.dtype.kind in "iu" and (result.astype(out.dtype) != result).any():
+    kind = result.dtype.kind  # "O" of an integer of more than 64 bits
+    if out.dtype.kind in "iu" and (kind == "O" or kind in "iu" and (result.astype(out.dtype) != result).any()):
         raise OverflowError(f"a result is too large for {out.dtype}, the type of out")
     np.copyto(out, result, casting="same_kind")
     return out
