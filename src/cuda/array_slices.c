@@ -560,8 +560,6 @@ static bool open_list(struct cuda_summer *s, struct error *error)
 /* Begins the list of results that are not known. `can`: kernels look for them; else none is known. */
 static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
 {
-    if (!s->done && !open_list(s, error))
-        return false;
     if (s->dirty && !cuda_guest_check(cudaMemsetAsync(s->found.memory, 0, FOUND_BYTES, s->stream),
                                       launching, error))
         return false;
@@ -818,7 +816,7 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
 
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = !e->masked || copy_masked(s, e, axis, error);
+    good = (s->done || open_list(s, error)) && (!e->masked || copy_masked(s, e, axis, error));
     if (e->masked)
         plan(s, &s->copies.elements, &s->copies.axis);
     else

@@ -1074,6 +1074,35 @@ static gpr_request *ask(const char *op)
     return request;
 }
 
+/* The first reduction of a context has a list of what is not known: the magnitude of no elements, which
+   the missing value does not stand for. */
+static void check_first(void)
+{
+    enum { LENGTH = 3 };
+    const struct shape s = {.type = "i64", .rank = 2, .sizes = {1, LENGTH}, .strides = {24, 8}};
+    const int64_t elements[LENGTH] = {-9, -9, -9};
+    gpr_context *const first = context;
+    int64_t *results = NULL;
+    gpr_request *request;
+    gpr_input *input;
+    gpr_status status;
+
+    must(gpr_context_new(&context) == GPR_OK &&
+             cudaMemcpy(device, elements, sizeof elements, cudaMemcpyHostToDevice) == cudaSuccess &&
+             cudaMalloc((void **)&results, sizeof *results) == cudaSuccess,
+         "a context");
+    request = ask("absmax");
+    must(gpr_request_missing(request, "-9") == GPR_OK, "a missing value");
+    input = open_view(&s, true);
+    status = gpr_reduce_axis(input, 0, request, 1, (void *[]){results}, 1);
+    tap_ok(status == GPR_ERROR_UNSUPPORTED, "first: %s", gpr_error_text(context));
+    must(cudaFree(results) == cudaSuccess, "freeing");
+    gpr_request_free(request);
+    gpr_close(input);
+    gpr_context_free(context);
+    context = first;
+}
+
 static void check_refused(void)
 {
     const uint64_t shape[] = {10};
@@ -1157,6 +1186,7 @@ int main(void)
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
+    check_first();
     check_limits();
     check_large();
     check_refused();
