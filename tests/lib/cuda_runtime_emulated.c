@@ -336,9 +336,17 @@ cudaError_t cudaHostUnregister(void *memory)
     return cudaSuccess;
 }
 
+bool emulated_full;
+
+/* The last failure of an allocation, which the next launch finds. */
+static _Thread_local cudaError_t last_error;
+
 cudaError_t cudaGetLastError(void)
 {
-    return cudaSuccess;
+    const cudaError_t error = last_error;
+
+    last_error = cudaSuccess;
+    return error;
 }
 
 const char *cudaGetErrorString(cudaError_t error)
@@ -352,7 +360,9 @@ cudaError_t cudaMalloc(void **memory, size_t size)
     ONE_AT_A_TIME;
     struct allocation *a = malloc(sizeof *a);
 
-    if (!a || posix_memalign(memory, 4096, size) != 0) {
+    if (emulated_full)
+        last_error = cudaErrorMemoryAllocation;
+    if (emulated_full || !a || posix_memalign(memory, 4096, size) != 0) {
         free(a);
         return cudaErrorMemoryAllocation;
     }
@@ -924,6 +934,8 @@ static void run_gather(const void *arguments)
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream)
 {
     (void)multiprocessors;
+    if (last_error != cudaSuccess) /* as cudaGetLastError tells after a launch */
+        return cudaGetLastError();
     return queue_kernel(stream, run_gather, gather, sizeof *gather, gather->from.data, gather->to,
                         NULL);
 }

@@ -26,6 +26,7 @@
 #    define RUNS 1000
 #    define SIDE 97
 #else
+#    include "lib/cuda_runtime_emulated.h"
 #    define RUNS 300
 #    define SIDE 19
 #endif
@@ -1103,6 +1104,36 @@ static void check_first(void)
     context = first;
 }
 
+/* A reduction for which there was no memory does not make the next one fail. */
+static void check_full(void)
+{
+#ifndef TEST_CUDA
+    const struct shape s = {.type = "f64", .rank = 1, .sizes = {4}, .strides = {16}};
+    gpr_context *const first = context;
+    gpr_result *result = NULL;
+    gpr_request *request;
+    gpr_status full, then;
+    gpr_input *input;
+
+    must(gpr_context_new(&context) == GPR_OK, "a context");
+    request = ask("sum");
+    memset(host, 0, ROOM);
+    must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+    input = open_view(&s, true);
+    emulated_full = true;
+    full = gpr_reduce(input, 0, request, &result);
+    emulated_full = false;
+    then = gpr_reduce(input, 0, request, &result);
+    tap_ok(full == GPR_ERROR_MEMORY && then == GPR_OK, "no device memory: %d, and then %d (%s)",
+           (int)full, (int)then, gpr_error_text(context));
+    gpr_result_free(result);
+    gpr_request_free(request);
+    gpr_close(input);
+    gpr_context_free(context);
+    context = first;
+#endif
+}
+
 static void check_refused(void)
 {
     const uint64_t shape[] = {10};
@@ -1186,6 +1217,7 @@ int main(void)
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
+    check_full();
     check_first();
     check_limits();
     check_large();

@@ -8,6 +8,7 @@ bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_M
 {
     if (error == cudaSuccess)
         return true;
+    (void)cudaGetLastError(); /* the next launch would find it, too */
     if (error == cudaErrorInsufficientDriver)
         snprintf(reason, ENGINE_REASON_MAX,
                  "no NVIDIA driver, or one that is older than CUDA %d.%d", CUDART_VERSION / 1000,
