@@ -98,13 +98,15 @@ const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
     return NULL;
 }
 
-HOLDS_NOTHING(masker, (void))
+void cuda_masker_close(struct cuda_masker *masker)
+{
+}
 
-REFUSES(cuda_array_keep, struct cuda_masker *masker, const struct cuda_array_elements *elements,
+REFUSES(cuda_array_keep, struct cuda_masker **masker, const struct cuda_array_elements *elements,
         const struct view *view, uint64_t first, uint64_t count, const unsigned char **row,
         uint64_t *kept)
 
-REFUSES(cuda_array_find, struct cuda_masker *masker, const struct cuda_array_elements *elements,
+REFUSES(cuda_array_find, struct cuda_masker **masker, const struct cuda_array_elements *elements,
         const struct view *view, const struct missing_range *ranges, unsigned count,
         uint64_t *numbers)
 
@@ -130,9 +132,11 @@ REFUSES(cuda_array_next_pieces, struct cuda_comparer *comparer, struct cuda_piec
 REFUSES(cuda_array_sums, struct cuda_comparer *comparer, struct partial *all,
         struct partial *differing)
 
-HOLDS_NOTHING(summer, (void))
+void cuda_summer_close(struct cuda_summer *summer)
+{
+}
 
-REFUSES(cuda_array_reduce_slices, struct cuda_summer *summer,
+REFUSES(cuda_array_reduce_slices, struct cuda_summer **summer,
         const struct cuda_array_elements *elements, const struct cuda_array_axis *axis,
         uint64_t *results)
 

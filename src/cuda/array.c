@@ -23,19 +23,19 @@ static const char *const allocating = "device memory", *const launching = "start
    capture. */
 struct slot {
     struct slot *next;
-    int device, multiprocessors;
+    struct cuda_site site;
     bool captured;
     unsigned long long capture; /* its id, and the stream */
     cudaStream_t stream;
 
-    unsigned char *memory;       /* device memory: see slot_open */
+    struct cuda_room memory;     /* see slot_open */
     struct partial *partials[2]; /* in it: the one that is added to, and one that is kept clear for
                                     when that is cleared */
     struct partial *cleared;     /* one of no elements */
     struct cuda_scratch *scratch;
     struct cuda_digest_scratch *digest;
     struct cuda_missing missing; /* elements that are left out, if any are */
-    unsigned char *stage;        /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
+    struct cuda_room stage;      /* CUDA_STAGE_BYTES, once they are needed */
 
     struct cuda_receipt receipt; /* whose partial is the result of the last launch */
     bool empty;                  /* nothing was added since it was cleared */
@@ -72,9 +72,7 @@ static bool find_capture(cudaStream_t stream, bool *captured, unsigned long long
 
 static void slot_close(struct slot *s)
 {
-    (void)cudaFree(s->stage);
-    (void)cudaFree(s->memory);
-    cuda_receipt_close(&s->receipt);
+    cuda_site_close(&s->site);
     free(s);
 }
 
@@ -118,19 +116,17 @@ static struct slot *slot_open(int device, struct error *error)
         (void)error_memory(error);
         return NULL;
     }
-    s->device = device;
-    if (cuda_guest_check(
-            cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-            "asking the GPU", error) &&
+    if (cuda_site_open(&s->site, device, error) &&
         cuda_guest_check(cuda_reduce_check(), "loading the kernels", error) &&
-        cuda_guest_check(cudaMalloc((void **)&s->memory, 3 * partial + scratch + sizeof *s->digest),
-                         allocating, error) &&
-        cuda_receipt_open(&s->receipt, error)) {
-        s->partials[0] = (void *)s->memory;
-        s->partials[1] = (void *)(s->memory + partial);
-        s->cleared = (void *)(s->memory + 2 * partial);
-        s->scratch = (void *)(s->memory + 3 * partial);
-        s->digest = (void *)(s->memory + 3 * partial + scratch);
+        cuda_room_grow(&s->site, &s->memory, 3 * partial + scratch + sizeof *s->digest, error) &&
+        cuda_receipt_open(&s->receipt, &s->site, error)) {
+        unsigned char *const memory = s->memory.memory;
+
+        s->partials[0] = (void *)memory;
+        s->partials[1] = (void *)(memory + partial);
+        s->cleared = (void *)(memory + 2 * partial);
+        s->scratch = (void *)(memory + 3 * partial);
+        s->digest = (void *)(memory + 3 * partial + scratch);
         if (slot_reset(s, error))
             return s;
     }
@@ -149,7 +145,7 @@ static struct slot *find_slot(struct cuda_array *a, int device, cudaStream_t str
     if (!find_capture(stream, &captured, &capture, error))
         return NULL;
     for (s = a->slots; s; s = s->next)
-        if (s->device == device && s->captured == captured &&
+        if (s->site.device == device && s->captured == captured &&
             (!captured || (s->capture == capture && s->stream == stream)))
             return s;
     s = slot_open(device, error);
@@ -178,7 +174,7 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
                                               .index = index,
                                               .partial = partial,
                                               .scratch = s->digest,
-                                              .multiprocessors = s->multiprocessors};
+                                              .multiprocessors = s->site.multiprocessors};
     const struct cuda_launch launch = {.type = terms->type,
                                        .swap = terms->swap,
                                        .missing = &s->missing,
@@ -189,7 +185,7 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
                                        .index = index,
                                        .partial = partial,
                                        .scratch = s->scratch,
-                                       .multiprocessors = s->multiprocessors};
+                                       .multiprocessors = s->site.multiprocessors};
 
     if (count == 0)
         return true;
@@ -205,14 +201,14 @@ static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
     const size_t size = element_size(terms->type), most = CUDA_STAGE_BYTES / size;
     struct cuda_gather job = cuda_gather_of(layout, size, 0, 0);
 
-    if (!s->stage &&
-        !cuda_guest_check(cudaMalloc((void **)&s->stage, CUDA_STAGE_BYTES), allocating, error))
+    if (!cuda_room_grow(&s->site, &s->stage, CUDA_STAGE_BYTES, error))
         return false;
-    job.to = s->stage;
+    job.to = s->stage.memory;
     for (; job.first < count; job.first += job.count) {
         job.count = count - job.first < most ? count - job.first : most;
-        if (!cuda_guest_check(cuda_gather(&job, s->multiprocessors, stream), launching, error) ||
-            !reduce(s, terms, s->stage, job.count, index + job.first, stream, error))
+        if (!cuda_guest_check(cuda_gather(&job, s->site.multiprocessors, stream), launching,
+                              error) ||
+            !reduce(s, terms, job.to, job.count, index + job.first, stream, error))
             return false;
     }
     return true;
@@ -332,7 +328,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
 static bool await(struct slot *s, struct error *error)
 {
     struct cuda_guest guest;
-    const bool good = cuda_guest_enter(&guest, s->device, error) &&
+    const bool good = cuda_guest_enter(&guest, s->site.device, error) &&
                       (s->captured ? cuda_guest_check(cudaDeviceSynchronize(), "reducing", error)
                                    : cuda_receipt_await(&s->receipt, error));
 
@@ -377,7 +373,7 @@ static bool clear(struct slot *s, struct error *error)
         s->empty = true;
         return true;
     }
-    good = cuda_guest_enter(&guest, s->device, error) &&
+    good = cuda_guest_enter(&guest, s->site.device, error) &&
            cuda_guest_check(cudaDeviceSynchronize(), "reducing", error) && slot_reset(s, error);
     cuda_guest_leave(&guest);
     /* Graphs go on to add to it. */
@@ -405,13 +401,10 @@ void cuda_array_close(struct cuda_array *a)
 
     for (struct slot *s = a ? a->slots : NULL; s; s = next) {
         struct error ignored = {.kind = ERROR_NONE};
-        struct cuda_guest guest;
 
         next = s->next;
         (void)await(s, &ignored);
-        (void)cuda_guest_enter(&guest, s->device, &ignored);
         slot_close(s);
-        cuda_guest_leave(&guest);
     }
     free(a);
 }

@@ -3,7 +3,7 @@
  * elements that a mask leaves into a row, in any order, which the other kernels then reduce. Another
  * one finds the place of an element by its value, once that is known.
  *
- * A masker keeps memory from one call to the next: on the device, that of the largest row. One thread
+ * Calls make *masker if it is NULL. A masker keeps memory from one call to the next: on the device, that of the largest row. One thread
  * at a time uses it. In a build without CUDA nothing can be copied or found.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_MASKS_H
@@ -19,16 +19,13 @@
 
 struct cuda_masker;
 
-/* NULL without memory. */
-struct cuda_masker *cuda_masker_open(void);
-
 /* Frees all memory. NULL is allowed. */
 void cuda_masker_close(struct cuda_masker *masker);
 
 /* Copies those of `count` elements from number `first` on, at least one, that the mask of `view` leaves.
    The mask is in memory of their device, or managed. *kept: how many they are; *row: where they lie,
    until the next call, for work on the elements' stream. Waits for that. */
-bool cuda_array_keep(struct cuda_masker *masker, const struct cuda_array_elements *elements,
+bool cuda_array_keep(struct cuda_masker **masker, const struct cuda_array_elements *elements,
                      const struct view *view, uint64_t first, uint64_t count,
                      const unsigned char **row, uint64_t *kept, struct error *error);
 
@@ -36,7 +33,7 @@ bool cuda_array_keep(struct cuda_masker *masker, const struct cuda_array_element
    `view`, if it has one, leaves and whose order_key is in the range. Numbers of floats in a range have
    one sign, or are both zeros; the key of the first NaN alone stands for all NaNs. `numbers`: of these
    elements; UINT64_MAX: there is none. Waits for that. */
-bool cuda_array_find(struct cuda_masker *masker, const struct cuda_array_elements *elements,
+bool cuda_array_find(struct cuda_masker **masker, const struct cuda_array_elements *elements,
                      const struct view *view, const struct missing_range *ranges, unsigned count,
                      uint64_t *numbers, struct error *error);
 

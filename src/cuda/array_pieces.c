@@ -23,10 +23,9 @@ MUTEX_ROLE(comparer_role);
 
 /* Pinned memory that elements come to the host by, and a stream. Belongs to the thread that claimed it. */
 struct slot {
-    bool busy;                   /* under the mutex */
-    int device, multiprocessors; /* of the stream; negative: there is none */
-    cudaStream_t stream;
-    unsigned char *memory, *seen; /* as the host and a device see it; NULL: there is none */
+    bool busy; /* under the mutex */
+    struct cuda_site site;
+    struct cuda_room pinned;
 };
 
 struct cuda_comparer {
@@ -35,10 +34,8 @@ struct cuda_comparer {
     pthread_cond_t changed; /* a slot is not busy any more, or pieces were copied */
     struct slot slots[SLOTS];
 
-    /* On the device of the last comparison; negative before the first: */
-    int device, multiprocessors;
-    cudaStream_t stream;
-    uint64_t *count;                               /* pinned */
+    struct cuda_site site;                         /* of the last comparison */
+    struct cuda_room count;                        /* of pieces that differ: pinned */
     struct cuda_room numbers, copies[2], stage[2]; /* of pieces that differ; of rows */
     struct cuda_array *all, *differing;            /* of the first side, and of its pieces */
 
@@ -64,65 +61,20 @@ struct cuda_comparer *cuda_comparer_open(const struct cuda_comparer_tuning *tuni
     if (!c)
         return NULL;
     c->tuning = *tuning;
-    c->device = -1;
-    for (int i = 0; i < SLOTS; i++)
-        c->slots[i].device = -1;
     mutex_init(&c->mutex);
     pthread_cond_init(&c->changed, NULL);
     return c;
-}
-
-/* Frees the memory on the device. */
-static void leave_device(struct cuda_comparer *c)
-{
-    struct error ignored = {.kind = ERROR_NONE};
-    struct cuda_guest guest;
-
-    cuda_array_close(c->all);
-    cuda_array_close(c->differing);
-    c->all = c->differing = NULL;
-    if (c->device < 0)
-        return;
-    (void)cuda_guest_enter(&guest, c->device, &ignored);
-    cuda_room_free(&c->numbers);
-    for (int side = 0; side < 2; side++) {
-        cuda_room_free(&c->copies[side]);
-        cuda_room_free(&c->stage[side]);
-    }
-    if (c->count)
-        (void)cudaFreeHost(c->count);
-    if (c->stream)
-        (void)cudaStreamDestroy(c->stream);
-    c->count = NULL;
-    c->stream = NULL;
-    c->device = -1;
-    cuda_guest_leave(&guest);
-}
-
-/* Frees the stream of a slot. */
-static void leave_slot(struct slot *s)
-{
-    struct error ignored = {.kind = ERROR_NONE};
-    struct cuda_guest guest;
-
-    if (s->device < 0)
-        return;
-    (void)cuda_guest_enter(&guest, s->device, &ignored);
-    (void)cudaStreamDestroy(s->stream);
-    s->device = -1;
-    cuda_guest_leave(&guest);
 }
 
 void cuda_comparer_close(struct cuda_comparer *c)
 {
     if (!c)
         return;
-    leave_device(c);
-    for (int i = 0; i < SLOTS; i++) {
-        leave_slot(&c->slots[i]);
-        if (c->slots[i].memory)
-            (void)cudaFreeHost(c->slots[i].memory);
-    }
+    cuda_array_close(c->all);
+    cuda_array_close(c->differing);
+    cuda_site_close(&c->site);
+    for (int i = 0; i < SLOTS; i++)
+        cuda_site_close(&c->slots[i].site);
     pthread_cond_destroy(&c->changed);
     mutex_destroy(&c->mutex);
     free(c);
@@ -174,32 +126,6 @@ static void release(struct cuda_comparer *c, struct slot *s)
     comparer_unlock(c);
 }
 
-/* Ensures that a slot has memory, and a stream of the device, which is the current one. */
-static bool prepare(struct slot *s, int device, struct error *error)
-{
-    if (!s->memory) {
-        if (!cuda_guest_check(cudaHostAlloc((void **)&s->memory, SLOT_BYTES,
-                                            cudaHostAllocMapped | cudaHostAllocPortable),
-                              "memory of the host that the GPU sees", error)) {
-            s->memory = NULL;
-            return false;
-        }
-    }
-    if (s->device == device)
-        return true;
-    leave_slot(s);
-    if (!cuda_guest_check(
-            cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-            "asking the GPU", error) ||
-        !cuda_guest_check(cudaHostGetDevicePointer((void **)&s->seen, s->memory, 0),
-                          "memory of the host that the GPU sees", error) ||
-        !cuda_guest_check(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking),
-                          "creating a stream", error))
-        return false;
-    s->device = device;
-    return true;
-}
-
 /* The copies from device memory of a call: `bytes` bytes in a row each, or elements of a layout. */
 struct part {
     const void *from; /* NULL: elements of `gather` */
@@ -210,27 +136,28 @@ struct part {
 static bool copy_parts(struct slot *s, const struct part *parts, unsigned count,
                        struct cuda_gather *gather, struct error *error)
 {
+    const cudaStream_t stream = s->site.stream;
     size_t at = 0;
 
     for (unsigned i = 0; i < count; at += parts[i++].bytes) {
         const struct part *p = &parts[i];
 
         if (!p->from) {
-            gather->to = s->seen;
-            if (!cuda_guest_check(cuda_gather(gather, s->multiprocessors, s->stream), launching,
+            gather->to = s->pinned.seen;
+            if (!cuda_guest_check(cuda_gather(gather, s->site.multiprocessors, stream), launching,
                                   error))
                 return false;
-        } else if (!cuda_guest_check(cudaMemcpyAsync(s->memory + at, p->from, p->bytes,
-                                                     cudaMemcpyDeviceToHost, s->stream),
+        } else if (!cuda_guest_check(cudaMemcpyAsync(s->pinned.memory + at, p->from, p->bytes,
+                                                     cudaMemcpyDeviceToHost, stream),
                                      copying, error)) {
             return false;
         }
     }
-    if (!cuda_guest_check(cudaStreamSynchronize(s->stream), copying, error))
+    if (!cuda_guest_check(cudaStreamSynchronize(stream), copying, error))
         return false;
     at = 0;
     for (unsigned i = 0; i < count; at += parts[i++].bytes)
-        memcpy(parts[i].to, s->memory + at, parts[i].bytes);
+        memcpy(parts[i].to, s->pinned.memory + at, parts[i].bytes);
     return true;
 }
 
@@ -238,11 +165,12 @@ static bool fetch(struct cuda_comparer *c, int device, const struct part *parts,
                   struct cuda_gather *gather, struct error *error)
 {
     struct slot *s = claim(c);
-    struct cuda_guest guest;
-    const bool good = cuda_guest_enter(&guest, device, error) && prepare(s, device, error) &&
+    const bool good = cuda_site_enter(&s->site, device, error) &&
+                      cuda_room_pin(&s->site, &s->pinned, SLOT_BYTES, error) &&
+                      cuda_site_stream(&s->site, error) &&
                       copy_parts(s, parts, count, gather, error);
 
-    cuda_guest_leave(&guest);
+    cuda_site_leave(&s->site);
     release(c, s);
     return good;
 }
@@ -272,12 +200,12 @@ static bool is_staged(const struct cuda_array_elements *e)
            (uintptr_t)e->layout->data % CUDA_ALIGNMENT != 0;
 }
 
-/* Makes an accumulator one of no elements. */
-static void clear(struct cuda_array **array)
+/* Makes an accumulator one of no elements: with `keep` one that has its memory. */
+static void clear(struct cuda_array **array, bool keep)
 {
     struct error ignored = {.kind = ERROR_NONE};
 
-    if (cuda_array_clear(*array, &ignored))
+    if (keep && cuda_array_clear(*array, &ignored))
         return;
     cuda_array_close(*array);
     *array = NULL;
@@ -287,11 +215,10 @@ UNCHECKED void cuda_array_begin_pieces(struct cuda_comparer *c,
                                        const struct cuda_array_elements sides[2], unsigned wants)
 {
     const size_t size = element_size(sides[0].type);
+    const bool keep = c->site.device == sides[0].device;
 
-    if (c->device != sides[0].device)
-        leave_device(c);
-    clear(&c->all);
-    clear(&c->differing);
+    clear(&c->all, keep);
+    clear(&c->differing, keep);
     c->sides[0] = sides[0];
     c->sides[1] = sides[1];
     c->wants = wants;
@@ -304,30 +231,19 @@ UNCHECKED void cuda_array_begin_pieces(struct cuda_comparer *c,
     c->fetching = 0;
 }
 
-/* Ensures that there is what the comparison needs on its device, which is the current one. */
-static bool open_device(struct cuda_comparer *c, struct error *error)
+/* Ensures that there is what the comparison needs on its device. */
+static bool get_memory(struct cuda_comparer *c, struct error *error)
 {
     const size_t bytes = (size_t)c->room * CUDA_PIECE_BYTES;
-    bool good = true;
+    bool good =
+        cuda_site_stream(&c->site, error) &&
+        cuda_room_pin(&c->site, &c->count, sizeof(uint64_t), error) &&
+        cuda_room_grow(&c->site, &c->numbers, (size_t)(1 + c->room) * sizeof(uint64_t), error);
 
-    if (c->device < 0) {
-        c->device = c->sides[0].device;
-        good = cuda_guest_check(cudaDeviceGetAttribute(&c->multiprocessors,
-                                                       cudaDevAttrMultiProcessorCount, c->device),
-                                "asking the GPU", error) &&
-               cuda_guest_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
-                                "creating a stream", error) &&
-               cuda_guest_check(cudaHostAlloc((void **)&c->count, sizeof *c->count,
-                                              cudaHostAllocMapped | cudaHostAllocPortable),
-                                "memory of the host that the GPU sees", error);
-        if (!good)
-            leave_device(c);
-    }
-    good = good && cuda_room_grow(&c->numbers, (size_t)(1 + c->room) * sizeof(uint64_t), error);
     for (int side = 0; side < 2; side++)
-        good = good && cuda_room_grow(&c->copies[side], bytes, error) &&
+        good = good && cuda_room_grow(&c->site, &c->copies[side], bytes, error) &&
                (!is_staged(&c->sides[side]) ||
-                cuda_room_grow(&c->stage[side], CUDA_STAGE_BYTES, error));
+                cuda_room_grow(&c->site, &c->stage[side], CUDA_STAGE_BYTES, error));
     return good;
 }
 
@@ -344,7 +260,8 @@ static bool stage(struct cuda_comparer *c, int side, uint64_t piece, uint64_t by
         return true;
     gather = cuda_gather_of(e->layout, size, piece * (CUDA_PIECE_BYTES / size), bytes / size);
     *row = gather.to = c->stage[side].memory;
-    return cuda_guest_check(cuda_gather(&gather, c->multiprocessors, c->stream), launching, error);
+    return cuda_guest_check(cuda_gather(&gather, c->site.multiprocessors, c->site.stream),
+                            launching, error);
 }
 
 static struct cuda_array_terms terms_of(const struct cuda_comparer *c)
@@ -364,7 +281,8 @@ static bool add_found(struct cuda_comparer *c, uint64_t found, struct error *err
     const struct view_layout row = {
         .data = c->copies[0].memory, .rank = 1, .sizes = {count}, .strides = {(int64_t)size}};
 
-    return cuda_array_add(&c->differing, &terms, &row, count, 0, c->device, c->stream, error);
+    return cuda_array_add(&c->differing, &terms, &row, count, 0, c->site.device, c->site.stream,
+                          error);
 }
 
 /* Compares `pieces` pieces from number `first` on. *found: how many differ. */
@@ -376,7 +294,7 @@ static bool compare(struct cuda_comparer *c, uint64_t first, uint64_t pieces, ui
     struct cuda_find_pieces job = {.bytes = pieces * CUDA_PIECE_BYTES, .first = first};
 
     job.bytes = job.bytes < left ? job.bytes : left;
-    if (!open_device(c, error))
+    if (!get_memory(c, error))
         return false;
     job.pieces = (struct cuda_list){.found = (void *)c->numbers.memory, .room = c->room};
     for (int side = 0; side < 2; side++) {
@@ -384,16 +302,16 @@ static bool compare(struct cuda_comparer *c, uint64_t first, uint64_t pieces, ui
         if (!stage(c, side, first, job.bytes, &job.sides[side], error))
             return false;
     }
-    if (!cuda_guest_check(cudaMemsetAsync(job.pieces.found, 0, sizeof(uint64_t), c->stream),
+    if (!cuda_guest_check(cudaMemsetAsync(job.pieces.found, 0, sizeof(uint64_t), c->site.stream),
                           launching, error) ||
-        !cuda_guest_check(cuda_find_pieces(&job, c->multiprocessors, c->stream), launching,
-                          error) ||
-        !cuda_guest_check(cudaMemcpyAsync(c->count, job.pieces.found, sizeof *c->count,
-                                          cudaMemcpyDeviceToHost, c->stream),
+        !cuda_guest_check(cuda_find_pieces(&job, c->site.multiprocessors, c->site.stream),
+                          launching, error) ||
+        !cuda_guest_check(cudaMemcpyAsync(c->count.memory, job.pieces.found, sizeof *found,
+                                          cudaMemcpyDeviceToHost, c->site.stream),
                           copying, error) ||
-        !cuda_guest_check(cudaStreamSynchronize(c->stream), "comparing", error))
+        !cuda_guest_check(cudaStreamSynchronize(c->site.stream), "comparing", error))
         return false;
-    *found = *c->count;
+    memcpy(found, c->count.memory, sizeof *found);
     return *found == 0 || *found > c->room || add_found(c, *found, error);
 }
 
@@ -403,7 +321,6 @@ static bool advance_locked(struct cuda_comparer *c, struct error *error)
 {
     while (c->taken == c->found && c->next < c->pieces) {
         const uint64_t left = c->pieces - c->next, n = left < c->most ? left : c->most;
-        struct cuda_guest guest;
         uint64_t found = 0;
         bool good;
 
@@ -411,9 +328,9 @@ static bool advance_locked(struct cuda_comparer *c, struct error *error)
             comparer_wait_for(c, &c->changed);
             continue;
         }
-        good = cuda_guest_enter(&guest, c->sides[0].device, error) &&
+        good = cuda_site_enter(&c->site, c->sides[0].device, error) &&
                compare(c, c->next, n, &found, error);
-        cuda_guest_leave(&guest);
+        cuda_site_leave(&c->site);
         if (!good)
             return false;
         if (found > c->room) { /* from now on as many as there is room for */
@@ -476,7 +393,8 @@ bool cuda_array_sums(struct cuda_comparer *c, struct partial *all, struct partia
     const struct cuda_array_elements *e = &c->sides[0];
     const struct cuda_array_terms terms = terms_of(c);
 
-    return cuda_array_add(&c->all, &terms, e->layout, e->count, 0, e->device, c->stream, error) &&
+    return cuda_array_add(&c->all, &terms, e->layout, e->count, 0, e->device, c->site.stream,
+                          error) &&
            cuda_array_snapshot(c->all, c->wants, all, error) &&
            cuda_array_snapshot(c->differing, c->wants, differing, error);
 }

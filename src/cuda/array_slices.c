@@ -79,18 +79,21 @@
 
 static const char *const launching = "starting a kernel";
 
+/* Results that are not known, in memory of the host. */
+struct list {
+    uint32_t any;                             /* 1 if there are some; kernels set it */
+    uint64_t numbers[1 + CUDA_ARRAY_UNKNOWN]; /* how many, and which; copied once that is wanted */
+};
+
 struct cuda_summer {
-    int device, multiprocessors; /* negative before the first call */
-    int shared;                  /* bytes of shared memory that a block may ask for */
+    struct cuda_site site;    /* its event is recorded after the last call */
     const void *known[KNOWN]; /* memory of the device: of elements and results of the last calls */
     struct cuda_room parts, stage, found;
-    uint32_t *any, *any_device; /* pinned: 1 if there are results that are not known */
-    uint64_t *numbers;          /* pinned: the list of these */
-    bool dirty;                 /* `found` is not zero, or not begun */
-    bool endless;               /* of the last call none is known */
-    bool all;                   /* of the last call kernels find all */
-    cudaStream_t stream;        /* of the last call */
-    cudaEvent_t done;           /* recorded after it */
+    struct cuda_room pinned; /* a struct list */
+    bool dirty;              /* `found` is not zero, or not begun */
+    bool endless;            /* of the last call none is known */
+    bool all;                /* of the last call kernels find all */
+    cudaStream_t stream;     /* of the last call */
     /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
        what is missing is the NaN of all bits. */
     const struct cuda_array_elements *elements;
@@ -107,46 +110,11 @@ struct cuda_summer {
     bool magnitudes, rounded; /* as a launch has them */
 };
 
-struct cuda_summer *cuda_summer_open(void)
-{
-    struct cuda_summer *s = calloc(1, sizeof *s);
-
-    if (s)
-        s->device = -1;
-    return s;
-}
-
-static void leave_device(struct cuda_summer *s)
-{
-    struct error ignored = {.kind = ERROR_NONE};
-    struct cuda_guest guest;
-
-    if (s->device < 0)
-        return;
-    (void)cuda_guest_enter(&guest, s->device, &ignored);
-    cuda_room_free(&s->parts);
-    cuda_room_free(&s->stage);
-    cuda_room_free(&s->copies.room);
-    cuda_room_free(&s->found);
-    if (s->any)
-        (void)cudaFreeHost(s->any);
-    if (s->numbers)
-        (void)cudaFreeHost(s->numbers);
-    if (s->done)
-        (void)cudaEventDestroy(s->done);
-    s->any = NULL;
-    s->numbers = NULL;
-    s->done = NULL;
-    memset(s->known, 0, sizeof s->known);
-    s->device = -1;
-    cuda_guest_leave(&guest);
-}
-
 void cuda_summer_close(struct cuda_summer *s)
 {
     if (!s)
         return;
-    leave_device(s);
+    cuda_site_close(&s->site);
     free(s);
 }
 
@@ -279,10 +247,17 @@ static uint64_t merge_groups(uint64_t slices, uint64_t parts)
     return groups < most ? groups : most > 1 ? most : 1;
 }
 
+static struct list *list_of(const struct cuda_summer *s)
+{
+    return (void *)s->pinned.memory;
+}
+
 static struct cuda_list unknown_list(const struct cuda_summer *s)
 {
+    struct list *const seen = (void *)s->pinned.seen;
+
     return (struct cuda_list){
-        .found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN, .any = s->any_device};
+        .found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN, .any = &seen->any};
 }
 
 /* Merges parts: if there are many, groups of them first. */
@@ -291,14 +266,16 @@ static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct e
     struct cuda_merge group = merge;
 
     if (merge.groups > 1) {
-        if (!cuda_guest_check(cuda_merge(&group, s->multiprocessors, s->stream), launching, error))
+        if (!cuda_guest_check(cuda_merge(&group, s->site.multiprocessors, s->stream), launching,
+                              error))
             return false;
         merge.from = group.group;
         merge.parts = group.groups;
         merge.width = 0;
         merge.groups = 1;
     }
-    return cuda_guest_check(cuda_merge(&merge, s->multiprocessors, s->stream), launching, error);
+    return cuda_guest_check(cuda_merge(&merge, s->site.multiprocessors, s->stream), launching,
+                            error);
 }
 
 /* How many parts each slice is cut into. */
@@ -355,7 +332,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
         launch.results = b->results;
         return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error);
     }
-    if (!cuda_room_grow(&s->parts, bytes + parts_bytes(s, slices * merge.groups), error))
+    if (!cuda_room_grow(&s->site, &s->parts, bytes + parts_bytes(s, slices * merge.groups), error))
         return false;
     merge.from = lay_out(s, s->parts.memory, slices * parts);
     merge.group = lay_out(s, s->parts.memory + bytes, slices * merge.groups);
@@ -389,10 +366,11 @@ static bool reduce_elements(struct cuda_summer *s, uint64_t first, uint64_t coun
     b->data = e->layout->data + first * size;
     if (cuda_array_is_row(e->layout, size) && (uintptr_t)b->data % CUDA_ALIGNMENT == 0)
         return reduce_block(s, b, error);
-    if (!cuda_room_grow(&s->stage, (size_t)count * size, error))
+    if (!cuda_room_grow(&s->site, &s->stage, (size_t)count * size, error))
         return false;
     b->data = job.to = s->stage.memory;
-    return cuda_guest_check(cuda_gather(&job, s->multiprocessors, s->stream), launching, error) &&
+    return cuda_guest_check(cuda_gather(&job, s->site.multiprocessors, s->stream), launching,
+                            error) &&
            reduce_block(s, b, error);
 }
 
@@ -402,9 +380,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* The rows are slices. */
-static bool reduce_rows(struct cuda_summer *s, const struct cuda_array_axis *axis,
-                        uint64_t *results, struct error *error)
+static bool reduce_rows(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
+    const struct cuda_array_axis *axis = s->axis;
     const size_t size = element_size(s->elements->type);
     const bool whole = is_whole(s->elements);
     uint64_t most = UINT64_MAX;
@@ -427,9 +405,9 @@ static bool reduce_rows(struct cuda_summer *s, const struct cuda_array_axis *axi
 }
 
 /* Blocks of rows, of which the columns are slices. */
-static bool reduce_columns(struct cuda_summer *s, const struct cuda_array_axis *axis,
-                           uint64_t *results, struct error *error)
+static bool reduce_columns(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
+    const struct cuda_array_axis *axis = s->axis;
     const uint64_t count = axis->length * axis->inner;
     const uint64_t bytes = count * element_size(s->elements->type);
     uint64_t most = is_whole(s->elements) ? axis->outer : CUDA_STAGE_BYTES / bytes;
@@ -454,9 +432,10 @@ static bool reduce_columns(struct cuda_summer *s, const struct cuda_array_axis *
 
 /* Whether the kernels can have all slices: there must be room for those that are to be copied, and a few
    that are long are reduced sooner one by one. Records have indices of 32 bits. */
-static bool can_reduce(struct cuda_summer *s, const struct cuda_array_elements *e,
-                       const struct cuda_array_axis *axis)
+static bool can_reduce(struct cuda_summer *s)
 {
+    const struct cuda_array_elements *e = s->elements;
+    const struct cuda_array_axis *axis = s->axis;
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
     const bool aligned =
@@ -467,45 +446,36 @@ static bool can_reduce(struct cuda_summer *s, const struct cuda_array_elements *
         (s->records && axis->length >= UINT32_MAX))
         return false;
     return aligned || unit <= CUDA_STAGE_BYTES ||
-           (unit <= COPIED_MOST && cuda_room_grow(&s->stage, (size_t)unit, &ignored));
+           (unit <= COPIED_MOST && cuda_room_grow(&s->site, &s->stage, (size_t)unit, &ignored));
 }
 
 /* Finds the device that has this memory, as cuda_guest_find does; it is not asked again about that of
    the last calls. */
 static bool find_device(struct cuda_summer *s, int *device, const void *memory, struct error *error)
 {
-    for (unsigned i = 0; i < KNOWN && *device == s->device; i++)
+    for (unsigned i = 0; i < KNOWN && *device == s->site.device; i++)
         if (s->known[i] == memory)
             return true;
     return cuda_guest_find(device, memory, error);
 }
 
-/* Makes the device current, and the stream wait for the last call. */
-static bool enter_device(struct cuda_summer *s, const struct cuda_array_elements *e, int device,
-                         struct cuda_guest *guest, struct error *error)
+/* Makes the stream wait for the last call. */
+static bool await_last(struct cuda_summer *s, cudaStream_t stream, struct error *error)
 {
     enum cudaStreamCaptureStatus capture;
 
-    if (!cuda_guest_enter(guest, device, error) ||
-        (device != s->device &&
-         (!cuda_guest_check(
-              cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-              "asking the GPU", error) ||
-          !cuda_guest_check(
-              cudaDeviceGetAttribute(&s->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-              "asking the GPU", error))) ||
-        !cuda_guest_check(cudaStreamIsCapturing(e->stream, &capture), "asking the GPU", error))
+    if (!cuda_guest_check(cudaStreamIsCapturing(stream, &capture), "asking the GPU", error))
         return false;
     /* The memory of the summer is not the graph's. */
     if (capture != cudaStreamCaptureStatusNone)
         return error_set(error, ERROR_GPU, "the stream is being captured");
     /* Also on a stream of the same handle, which may be another one: of another thread, or made anew. */
-    return !s->done ||
-           cuda_guest_check(cudaStreamWaitEvent(e->stream, s->done, 0), "waiting", error);
+    return !s->site.event ||
+           cuda_guest_check(cudaStreamWaitEvent(stream, s->site.event, 0), "waiting", error);
 }
 
 static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, const void *results,
-                  struct cuda_guest *guest, struct error *error)
+                  struct error *error)
 {
     struct error ignored = {.kind = ERROR_NONE};
     int device = e->device, other = e->device;
@@ -517,29 +487,34 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
                          "the results are not in memory of the elements' device");
     if (e->masked && (!cuda_guest_find(&other, e->masked->mask, error) || other != device))
         return error_set(error, ERROR_REQUEST, "the mask is on another device than the elements");
-    if (device != s->device)
-        leave_device(s);
-    if (!enter_device(s, e, device, guest, error)) {
-        cuda_guest_leave(guest);
+    if (device != s->site.device)
+        memset(s->known, 0, sizeof s->known);
+    if (!cuda_site_enter(&s->site, device, error) || !await_last(s, e->stream, error)) {
+        cuda_site_leave(&s->site);
         return false;
     }
     s->stream = e->stream;
-    s->device = device;
     memmove(s->known + 2, s->known, sizeof s->known - 2 * sizeof *s->known);
     s->known[0] = e->layout->data;
     s->known[1] = results;
     return true;
 }
 
+/* Begins a call about the results of the last one. */
+static bool enter_again(struct cuda_summer *s, struct error *error)
+{
+    return cuda_site_enter(&s->site, s->site.device, error);
+}
+
 /* Ends a call, and keeps no more memory than most copies need. After a failure, waits for the kernels that
    were launched: the next call may begin the list on another stream. Returns `good`. */
-static bool leave(struct cuda_summer *s, struct cuda_guest *guest, bool good)
+static bool leave(struct cuda_summer *s, bool good)
 {
     if (!good)
         (void)cudaStreamSynchronize(s->stream);
     if (s->stage.bytes > CUDA_STAGE_BYTES)
         cuda_room_free(&s->stage);
-    cuda_guest_leave(guest);
+    cuda_site_leave(&s->site);
     return good;
 }
 
@@ -547,14 +522,9 @@ static bool leave(struct cuda_summer *s, struct cuda_guest *guest, bool good)
 static bool open_list(struct cuda_summer *s, struct error *error)
 {
     s->dirty = true;
-    return cuda_room_grow(&s->found, FOUND_BYTES, error) &&
-           (s->any || cuda_guest_check(cudaHostAlloc((void **)&s->any, sizeof *s->any,
-                                                     cudaHostAllocMapped | cudaHostAllocPortable),
-                                       "pinned memory", error)) &&
-           cuda_guest_check(cudaHostGetDevicePointer((void **)&s->any_device, s->any, 0),
-                            "pinned memory", error) &&
-           cuda_guest_check(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming),
-                            "creating an event", error);
+    return cuda_room_grow(&s->site, &s->found, FOUND_BYTES, error) &&
+           cuda_room_pin(&s->site, &s->pinned, sizeof(struct list), error) &&
+           cuda_site_event(&s->site, error);
 }
 
 /* Begins the list of results that are not known. `can`: kernels look for them; else none is known. */
@@ -565,14 +535,14 @@ static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
         return false;
     s->dirty = true; /* unless it ends well */
     s->endless = !can;
-    *s->any = 0;
+    list_of(s)->any = 0;
     return true;
 }
 
 /* Ends it, after the last kernel. */
 static bool end_list(struct cuda_summer *s, struct error *error)
 {
-    return cuda_guest_check(cudaEventRecord(s->done, s->stream), "recording an event", error);
+    return cuda_guest_check(cudaEventRecord(s->site.event, s->stream), "recording an event", error);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -585,32 +555,30 @@ static int compare_numbers(const void *a, const void *b)
 /* Waits for the list, of which all are copied, and sorted, if there is room for them. */
 static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
 {
-    if (!cuda_guest_check(cudaEventSynchronize(s->done), "reducing", error))
+    struct list *const list = list_of(s);
+
+    if (!cuda_guest_check(cudaEventSynchronize(s->site.event), "reducing", error))
         return false;
     *found = s->endless ? UINT64_MAX : 0;
     if (s->all)
         return true;
-    s->dirty = s->endless || __atomic_load_n(s->any, __ATOMIC_ACQUIRE) != 0;
+    s->dirty = s->endless || __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0;
     if (s->endless || !s->dirty)
         return true;
-    if ((!s->numbers && !cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
-                                          "pinned memory", error)) ||
-        !cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory, LIST_BYTES,
+    if (!cuda_guest_check(cudaMemcpyAsync(list->numbers, s->found.memory, LIST_BYTES,
                                           cudaMemcpyDeviceToHost, s->stream),
                           "copying a result", error) ||
         !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
         return false;
-    *found = s->numbers[0];
+    *found = list->numbers[0];
     if (*found <= CUDA_ARRAY_UNKNOWN)
-        qsort(s->numbers + 1, (size_t)*found, sizeof *s->numbers, compare_numbers);
+        qsort(list->numbers + 1, (size_t)*found, sizeof *list->numbers, compare_numbers);
     return true;
 }
 
-static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, uint64_t *results,
-                   struct error *error)
+static bool reduce(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
-    return axis->inner == 1 ? reduce_rows(s, axis, results, error)
-                            : reduce_columns(s, axis, results, error);
+    return s->axis->inner == 1 ? reduce_rows(s, results, error) : reduce_columns(s, results, error);
 }
 
 /* Whether the elements of a slice lie closer together than its neighbours do. */
@@ -636,7 +604,7 @@ static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *resul
                                  .list = unknown_list(s),
                                  .wish = axis->wish,
                                  .results = results,
-                                 .blocks = (unsigned)(BLOCKS_AGAIN * s->multiprocessors),
+                                 .blocks = (unsigned)(BLOCKS_AGAIN * s->site.multiprocessors),
                                  .segment = SEGMENT,
                                  .sums = (void *)(s->found.memory + LIST_BYTES),
                                  .sum_count = SUMS,
@@ -676,7 +644,7 @@ static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *er
 /* Describes how slices are looked at. */
 static void shape_look(struct cuda_summer *s, struct cuda_slice_job *job)
 {
-    const uint64_t wanted = (uint64_t)LOOK_BLOCKS * (unsigned)s->multiprocessors;
+    const uint64_t wanted = (uint64_t)LOOK_BLOCKS * (unsigned)s->site.multiprocessors;
     const unsigned most = job->along ? CUDA_LOOK_THREADS : LOOK_COLUMN_LANES;
     uint64_t blocks, parts;
 
@@ -695,7 +663,7 @@ static void shape_look(struct cuda_summer *s, struct cuda_slice_job *job)
 static bool is_sooner(const struct cuda_summer *s, const struct cuda_slice_job *job)
 {
     const uint64_t bytes = job->length * element_size(job->type);
-    const uint64_t at_once = (uint64_t)SELECT_AGAIN_BLOCKS * (unsigned)s->multiprocessors;
+    const uint64_t at_once = (uint64_t)SELECT_AGAIN_BLOCKS * (unsigned)s->site.multiprocessors;
     const uint64_t rounds = (job->all + at_once - 1) / at_once;
     const uint64_t time = is_along(job) ? SELECT_TIME : SELECT_TIME_APART;
 
@@ -705,7 +673,7 @@ static bool is_sooner(const struct cuda_summer *s, const struct cuda_slice_job *
 /* Describes how quantiles of slices are found. False if they are found sooner one by one. */
 static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job)
 {
-    const size_t most = (size_t)s->shared - SELECT_STATIC;
+    const size_t most = (size_t)s->site.shared - SELECT_STATIC;
 
     job->pitch = (unsigned)job->length | 1; /* so that columns are written to all banks */
     job->across = job->length <= SELECT_FEW ? CUDA_SELECT_SLICES : 2 * SELECT_SLICES;
@@ -724,10 +692,10 @@ static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job
                  : !job->along    ? CUDA_SELECT_THREADS / job->across
                  : job->few > 0   ? job->few
                                   : 32;
-    job->shared = (size_t)s->shared;
+    job->shared = (size_t)s->site.shared;
     job->place = quantile_place(&job->wish.quantile, job->length);
     job->blocks = (unsigned)least((job->all + job->across - 1) / job->across,
-                                  (uint64_t)SELECT_BLOCKS * (unsigned)s->multiprocessors);
+                                  (uint64_t)SELECT_BLOCKS * (unsigned)s->site.multiprocessors);
     return job->pitch > 0 || is_sooner(s, job);
 }
 
@@ -754,7 +722,7 @@ static bool see(struct cuda_summer *s, uint64_t *results, struct error *error)
     else if (can)
         shape_look(s, &job);
     if (can && !select && job.parts > 1 &&
-        !cuda_room_grow(&s->parts, job.all * job.parts * CUDA_LOOK_STATE, error))
+        !cuda_room_grow(&s->site, &s->parts, job.all * job.parts * CUDA_LOOK_STATE, error))
         return false;
     job.states = s->parts.memory;
     return begin_list(s, can, error) &&
@@ -768,10 +736,10 @@ static bool see(struct cuda_summer *s, uint64_t *results, struct error *error)
 /* Puts results that are found by sums. */
 static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
-    const bool can = can_reduce(s, s->elements, s->axis);
+    const bool can = can_reduce(s);
 
     return begin_list(s, can || s->all, error) &&
-           (can ? reduce(s, s->axis, results, error) : know_none(s, results, error)) &&
+           (can ? reduce(s, results, error) : know_none(s, results, error)) &&
            (!s->all || find_again(s, results, error)) && end_list(s, error);
 }
 
@@ -790,7 +758,7 @@ static bool copy_masked(struct cuda_summer *s, const struct cuda_array_elements 
     struct view_layout *shaped = &s->copies.shaped, *row = &s->copies.row;
     int64_t stride = (int64_t)size;
 
-    if (!cuda_room_grow(&s->copies.room, (size_t)e->count * size, error))
+    if (!cuda_room_grow(&s->site, &s->copies.room, (size_t)e->count * size, error))
         return false;
     job.of.gather.to = s->copies.room.memory;
     *shaped = *axis->shaped;
@@ -804,19 +772,24 @@ static bool copy_masked(struct cuda_summer *s, const struct cuda_array_elements 
     s->copies.elements.layout = row;
     s->copies.axis = *axis;
     s->copies.axis.shaped = shaped;
-    return cuda_guest_check(cuda_mask(&job, s->multiprocessors, s->stream), launching, error);
+    return cuda_guest_check(cuda_mask(&job, s->site.multiprocessors, s->stream), launching, error);
 }
 
-bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
+bool cuda_array_reduce_slices(struct cuda_summer **summer, const struct cuda_array_elements *e,
                               const struct cuda_array_axis *axis, uint64_t *results,
                               struct error *error)
 {
-    struct cuda_guest guest;
+    struct cuda_summer *s;
     bool good;
 
-    if (!enter(s, e, results, &guest, error))
+    if (!*summer)
+        *summer = calloc(1, sizeof **summer);
+    s = *summer;
+    if (!s)
+        return error_memory(error);
+    if (!enter(s, e, results, error))
         return false;
-    good = (s->done || open_list(s, error)) && (!e->masked || copy_masked(s, e, axis, error));
+    good = (s->site.event || open_list(s, error)) && (!e->masked || copy_masked(s, e, axis, error));
     if (e->masked)
         plan(s, &s->copies.elements, &s->copies.axis);
     else
@@ -825,20 +798,19 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
            (cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error));
     if (good && s->all)
         s->dirty = false;
-    return leave(s, &guest, good);
+    return leave(s, good);
 }
 
 bool cuda_array_reduce_listed(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
     const struct cuda_slice_job job = job_of(s, results);
-    struct cuda_guest guest;
     bool good;
 
     if (job.length > WHOLE_SPREAD || !cuda_slice_adds(job.wish.op) || !cuda_slices_have_whole(&job))
         return true;
-    good = cuda_guest_enter(&guest, s->device, error) &&
+    good = enter_again(s, error) &&
            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);
-    return leave(s, &guest, good);
+    return leave(s, good);
 }
 
 bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
@@ -846,33 +818,30 @@ bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uin
 {
     struct cuda_find_unknown job = {
         .results = results, .first = first, .count = count, .unknown = unknown_list(s)};
-    struct cuda_guest guest;
-    const bool good = cuda_guest_enter(&guest, s->device, error) && begin_list(s, true, error) &&
-                      cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream),
+    const bool good = enter_again(s, error) && begin_list(s, true, error) &&
+                      cuda_guest_check(cuda_find_unknown(&job, s->site.multiprocessors, s->stream),
                                        launching, error) &&
                       end_list(s, error);
 
-    return leave(s, &guest, good);
+    return leave(s, good);
 }
 
 bool cuda_array_unknown(struct cuda_summer *s, const uint64_t **unknown, uint64_t *found,
                         struct error *error)
 {
-    struct cuda_guest guest;
-    const bool good = cuda_guest_enter(&guest, s->device, error) && fetch_list(s, found, error);
+    const bool good = enter_again(s, error) && fetch_list(s, found, error);
 
-    *unknown = s->numbers ? s->numbers + 1 : NULL;
-    return leave(s, &guest, good);
+    *unknown = list_of(s)->numbers + 1;
+    return leave(s, good);
 }
 
 bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, struct error *error)
 {
-    struct cuda_guest guest;
-    const bool good = cuda_guest_enter(&guest, s->device, error) &&
+    const bool good = enter_again(s, error) &&
                       cuda_guest_check(cudaMemcpyAsync(result, &bits, sizeof bits,
                                                        cudaMemcpyHostToDevice, s->stream),
                                        "copying a result", error) &&
                       cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
 
-    return leave(s, &guest, good);
+    return leave(s, good);
 }

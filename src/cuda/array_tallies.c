@@ -31,9 +31,7 @@ struct held {
 
 struct cuda_tallier {
     struct cuda_tallier_tuning tuning;
-    int device, multiprocessors, shared; /* the device is negative before the first call */
-    cudaStream_t back;                   /* NULL before it is needed */
-    cudaEvent_t sampled;                 /* recorded after a sample; NULL before the first */
+    struct cuda_site site; /* its stream is that of jobs; its event is recorded after a sample */
 
     /* Device memory: of jobs, for elements that are kept and that a next pass keeps of these, for
        counts of parts, for copies, and for samples. And pinned memory: of jobs, and for samples. */
@@ -58,98 +56,36 @@ struct cuda_tallier *cuda_tallier_open(const struct cuda_tallier_tuning *tuning)
 {
     struct cuda_tallier *t = calloc(1, sizeof *t);
 
-    if (t) {
+    if (t)
         t->tuning = *tuning;
-        t->device = -1;
-    }
     return t;
-}
-
-static void free_rooms(struct cuda_tallier *t)
-{
-    struct cuda_room *const rooms[] = {&t->job,  &t->kept,  &t->few,
-                                       &t->fine, &t->stage, &t->gathered};
-
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        cuda_room_free(rooms[i]);
-    if (t->back)
-        (void)cudaStreamDestroy(t->back);
-    if (t->sampled)
-        (void)cudaEventDestroy(t->sampled);
-    t->back = NULL;
-    t->sampled = NULL;
-    t->held.count = 0;
-    t->device = -1;
-}
-
-/* Frees what lies on the device. */
-static void leave_device(struct cuda_tallier *t)
-{
-    struct error ignored = {.kind = ERROR_NONE};
-    struct cuda_guest guest;
-
-    if (t->device < 0)
-        return;
-    (void)cuda_guest_enter(&guest, t->device, &ignored);
-    free_rooms(t);
-    cuda_guest_leave(&guest);
 }
 
 void cuda_tallier_close(struct cuda_tallier *t)
 {
     if (!t)
         return;
-    leave_device(t);
-    if (t->pinned.memory)
-        (void)cudaFreeHost(t->pinned.memory);
-    if (t->sample.memory)
-        (void)cudaFreeHost(t->sample.memory);
+    cuda_site_close(&t->site);
     free(t);
 }
 
-/* Ensures that there is pinned memory of so many bytes. */
-static bool grow_pinned(struct cuda_room *room, size_t bytes, struct error *error)
-{
-    if (bytes <= room->bytes)
-        return true;
-    if (room->memory)
-        (void)cudaFreeHost(room->memory);
-    *room = (struct cuda_room){.memory = NULL};
-    if (!cuda_guest_check(cudaHostAlloc((void **)&room->memory, bytes, cudaHostAllocPortable),
-                          "pinned memory", error))
-        return false;
-    room->bytes = bytes;
-    return true;
-}
-
-/* Begins a call: sets the elements, and makes their device the current one, until cuda_guest_leave
-   if that succeeds. */
+/* Begins a call, until cuda_site_leave: sets the elements, and makes their device the current one. */
 static bool enter(struct cuda_tallier *t, const struct cuda_array_elements *elements,
-                  struct cuda_guest *guest, struct error *error)
+                  struct error *error)
 {
     int device = elements->device;
-    bool good;
 
     if (!cuda_guest_find(&device, elements->layout->data, error))
         return false;
-    if (device != t->device)
-        leave_device(t);
+    if (device != t->site.device)
+        t->held.count = 0;
     t->elements = elements;
     t->size = element_size(elements->type);
     t->stream = elements->stream;
-    good = cuda_guest_enter(guest, device, error) &&
-           (t->device == device ||
-            (cuda_guest_check(cudaDeviceGetAttribute(&t->multiprocessors,
-                                                     cudaDevAttrMultiProcessorCount, device),
-                              "asking the GPU", error) &&
-             cuda_guest_check(cudaDeviceGetAttribute(
-                                  &t->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                              "asking the GPU", error)));
-    if (good)
-        t->device = device;
-    else
-        cuda_guest_leave(guest);
-    return good;
+    if (cuda_site_enter(&t->site, device, error))
+        return true;
+    cuda_site_leave(&t->site);
+    return false;
 }
 
 static bool fail(const char *reason, struct error *error)
@@ -201,12 +137,14 @@ static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t firs
 
     if (count == 0)
         return true;
-    if (!cuda_room_grow(&t->stage, (size_t)(count < most ? count : most) * t->size, error))
+    if (!cuda_room_grow(&t->site, &t->stage, (size_t)(count < most ? count : most) * t->size,
+                        error))
         return false;
     job.to = t->stage.memory;
     for (; job.first < end; job.first += job.count) {
         job.count = end - job.first < most ? end - job.first : most;
-        if (!cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) ||
+        if (!cuda_guest_check(cuda_gather(&job, t->site.multiprocessors, t->stream), launching,
+                              error) ||
             !tally(t, t->stage.memory, (size_t)job.count, error))
             return false;
     }
@@ -302,7 +240,7 @@ static bool take_kept(struct cuda_tallier *t, struct tally *tally, struct error 
     if (kept <= t->tuning.fetched && kept <= tallies->launch[0].room)
         return cuda_tallies_fetch(tallies, 0, tallies->kept[0][0], (size_t)kept, reason) ||
                fail(reason, error);
-    if (!cuda_room_grow(&t->fine, fine, error) ||
+    if (!cuda_room_grow(&t->site, &t->fine, fine, error) ||
         !cuda_guest_check(cudaMemsetAsync(t->fine.memory, 0, fine, t->stream), launching, error))
         return false;
     if (!t->from_held && kept <= tallies->launch[0].room) {
@@ -333,18 +271,18 @@ static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *e
     room = room < e->count ? room : e->count;
     room = t->from_held ? t->tuning.fetched : room;
     cuda_tallies_init(tallies, set, e->type, e->swap && !t->from_held,
-                      t->from_held ? NULL : e->missing, t->multiprocessors, t->shared, 0,
+                      t->from_held ? NULL : e->missing, t->site.multiprocessors, t->site.shared, 0,
                       cells ? (size_t)room * t->size : 0);
     tallies->appends = true;
-    tallies->back = t->back;
-    if ((cells && !cuda_room_grow(to, tallies->kept_bytes, error)) ||
-        !cuda_room_grow(&t->job, job->device_bytes, error) ||
-        !grow_pinned(&t->pinned, job->pinned_bytes, error))
+    tallies->back = t->site.stream;
+    if ((cells && !cuda_room_grow(&t->site, to, tallies->kept_bytes, error)) ||
+        !cuda_room_grow(&t->site, &t->job, job->device_bytes, error) ||
+        !cuda_room_pin(&t->site, &t->pinned, job->pinned_bytes, error))
         return false;
     tallies->kept[0][0] = cells ? to->memory : NULL;
     if (!job->kind->begin(job, t->job.memory, t->pinned.memory, t->stream, reason))
         return fail(reason, error);
-    t->back = tallies->back;
+    t->site.stream = tallies->back;
     return true;
 }
 
@@ -372,10 +310,9 @@ static bool tally_set(struct cuda_tallier *t, struct tally_set *set, struct erro
 bool cuda_array_tally(struct cuda_tallier *t, const struct cuda_array_elements *elements,
                       bool again, struct tally_set *set, struct error *error)
 {
-    struct cuda_guest guest;
     bool good;
 
-    if (!enter(t, elements, &guest, error))
+    if (!enter(t, elements, error))
         return false;
     t->held.count = again ? t->held.count : 0;
     t->from_held = set->count == 1 && set->tally[0].plan->kind == TALLY_CELLS &&
@@ -388,12 +325,13 @@ bool cuda_array_tally(struct cuda_tallier *t, const struct cuda_array_elements *
         }
         if (!good)
             (void)error_memory(error);
-    } else {
+    }
+    cuda_site_leave(&t->site);
+    if (!good) {
         /* Kernels may still use the memory: cudaFree waits for them. */
         t->held.count = 0;
-        free_rooms(t);
+        cuda_site_close(&t->site);
     }
-    cuda_guest_leave(&guest);
     return good;
 }
 
@@ -457,40 +395,37 @@ static bool begin_sample(struct cuda_tallier *t, struct selection_runs runs, str
                               .count = all,
                               .size = (unsigned)size};
 
-    if (!t->sampled &&
-        !cuda_guest_check(cudaEventCreateWithFlags(&t->sampled, cudaEventDisableTiming),
-                          "creating an event", error))
-        return false;
-    if (!cuda_room_grow(&t->gathered, all * size, error) ||
-        !grow_pinned(&t->sample, all * size, error))
+    if (!cuda_site_event(&t->site, error) ||
+        !cuda_room_grow(&t->site, &t->gathered, all * size, error) ||
+        !cuda_room_pin(&t->site, &t->sample, all * size, error))
         return false;
     job.to = t->gathered.memory;
-    return cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) &&
+    return cuda_guest_check(cuda_gather(&job, t->site.multiprocessors, t->stream), launching,
+                            error) &&
            cuda_guest_check(cudaMemcpyAsync(t->sample.memory, t->gathered.memory, all * size,
                                             cudaMemcpyDeviceToHost, t->stream),
                             "copying elements", error) &&
-           cuda_guest_check(cudaEventRecord(t->sampled, t->stream), "recording an event", error);
+           cuda_guest_check(cudaEventRecord(t->site.event, t->stream), "recording an event", error);
 }
 
 bool cuda_array_begin_sample(struct cuda_tallier *t, const struct cuda_array_elements *elements,
                              struct selection_runs runs, struct error *error)
 {
-    struct cuda_guest guest;
     bool good;
 
-    if (!enter(t, elements, &guest, error))
+    if (!enter(t, elements, error))
         return false;
     good = begin_sample(t, runs, error);
     t->runs = runs;
     t->sample_size = t->size;
     t->sample_swap = elements->swap;
-    cuda_guest_leave(&guest);
+    cuda_site_leave(&t->site);
     return good;
 }
 
 const void *cuda_array_sample(struct cuda_tallier *t, struct error *error)
 {
-    if (!cuda_guest_check(cudaEventSynchronize(t->sampled), "sampling", error))
+    if (!cuda_guest_check(cudaEventSynchronize(t->site.event), "sampling", error))
         return NULL;
     if (t->sample_swap)
         element_swap(t->sample.memory, t->sample.memory, t->runs.count * t->runs.length,

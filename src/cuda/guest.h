@@ -37,17 +37,52 @@ void cuda_guest_leave(struct cuda_guest *guest);
    negative: it becomes the current one. */
 bool cuda_guest_find(int *device, const void *data, struct error *error);
 
-/* Device memory that grows. */
+/* Memory that grows, of a site. All is zero before it is used, and it may not be moved after. */
 struct cuda_room {
     unsigned char *memory; /* NULL if there is none */
     size_t bytes;
+    bool pinned;            /* memory of the host; else of the device */
+    unsigned char *seen;    /* that memory as the device sees it */
+    bool listed;            /* the site has it in its list, in which the next one is: */
+    struct cuda_room *next; /* NULL in the last one */
 };
 
-/* Ensures that there is memory of so many bytes on the current device; what was in it is lost where
-   there was less. */
-bool cuda_room_grow(struct cuda_room *room, size_t bytes, struct error *error);
+/* A device on which the calls of an object work, and all that it keeps there from one to the next. All
+   is zero before the first call. One thread at a time uses it. */
+struct cuda_site {
+    bool open; /* a device was chosen, by the last call: */
+    int device;
+    int multiprocessors, shared; /* bytes of shared memory that a block may ask for */
+    struct cuda_room *rooms;     /* that may have memory */
+    cudaStream_t stream;         /* NULL: there is none, like the event */
+    cudaEvent_t event;
+    struct cuda_guest guest; /* of the call that is being made */
+};
 
-/* Frees the memory, once its device is idle. */
+/* Begins a call on a device: makes it current, until cuda_site_leave, which is to follow after an error,
+   too. If the last call was on another one, closes the site first. */
+bool cuda_site_enter(struct cuda_site *site, int device, struct error *error);
+void cuda_site_leave(struct cuda_site *site);
+
+/* Opens a site that is not open on a device, which is current. */
+bool cuda_site_open(struct cuda_site *site, int device, struct error *error);
+
+/* Ensures that there is a stream, or an event without times. During a call. */
+bool cuda_site_stream(struct cuda_site *site, struct error *error);
+bool cuda_site_event(struct cuda_site *site, struct error *error);
+
+/* Frees all that the site has, once its device is idle. Not during a call. */
+void cuda_site_close(struct cuda_site *site);
+
+/* Ensures that a room has so many bytes, during a call; what was in it is lost where there was less. */
+bool cuda_room_grow(struct cuda_site *site, struct cuda_room *room, size_t bytes,
+                    struct error *error);
+
+/* Frees what a room has, during a call, once the device is idle. */
 void cuda_room_free(struct cuda_room *room);
+
+/* Ensures that with pinned memory. A room has only one kind. */
+bool cuda_room_pin(struct cuda_site *site, struct cuda_room *room, size_t bytes,
+                   struct error *error);
 
 #endif

@@ -2,42 +2,25 @@
 
 #include "cuda/receipt.h"
 
-#include "cuda/guest.h"
-
 /* Looks at the host's memory before the runtime is asked whether the device has failed, and between
    that: about 50 and 2 microseconds. */
 #define LOOKS_FIRST 20000
 #define LOOKS_BETWEEN 1000
 
-static const char *const seen = "memory of the host that the GPU sees";
-
-bool cuda_receipt_open(struct cuda_receipt *r, struct error *error)
+bool cuda_receipt_open(struct cuda_receipt *r, struct cuda_site *site, struct error *error)
 {
-    if (!cuda_guest_check(cudaHostAlloc((void **)&r->sent, sizeof *r->sent,
-                                        cudaHostAllocMapped | cudaHostAllocPortable),
-                          seen, error) ||
-        !cuda_guest_check(cudaHostGetDevicePointer((void **)&r->sent_device, r->sent, 0), seen,
-                          error) ||
-        !cuda_guest_check(cudaEventCreateWithFlags(&r->last, cudaEventDisableTiming),
-                          "creating an event", error))
+    if (!cuda_room_pin(site, &r->room, sizeof *r->sent, error) || !cuda_site_event(site, error))
         return false;
+    r->sent = (void *)r->room.memory;
     r->sent->number = 0;
+    r->last = site->event;
     return true;
-}
-
-void cuda_receipt_close(struct cuda_receipt *r)
-{
-    if (r->sent)
-        (void)cudaFreeHost(r->sent);
-    if (r->last)
-        (void)cudaEventDestroy(r->last);
-    *r = (struct cuda_receipt){.launches = 0};
 }
 
 bool cuda_receipt_launch(struct cuda_receipt *r, struct cuda_publish job, cudaStream_t stream,
                          struct error *error)
 {
-    job.to = r->sent_device;
+    job.to = (void *)r->room.seen;
     job.number = r->launches + 1;
     if (!cuda_guest_check(cuda_publish(&job, stream), "starting a kernel", error))
         return false;

@@ -10,19 +10,18 @@
 
 #include "core/error.h"
 #include "cuda/array_launch.h"
+#include "cuda/guest.h"
 
 struct cuda_receipt {
-    struct cuda_published *sent, *sent_device; /* where the host and the device see it */
-    cudaEvent_t last;                          /* recorded after the last launch */
+    struct cuda_room room;       /* pinned: for `sent` */
+    struct cuda_published *sent; /* what was handed over */
+    cudaEvent_t last;            /* the site's, recorded after the last launch */
     uint64_t launches;
     bool pending; /* the last launch has not been seen to end */
 };
 
-/* Opens a receipt of zeros on the current device. After an error, too, the caller closes it. */
-bool cuda_receipt_open(struct cuda_receipt *receipt, struct error *error);
-
-/* Frees the memory and the event of a receipt, which becomes one of zeros. Does nothing to one of zeros. */
-void cuda_receipt_close(struct cuda_receipt *receipt);
+/* Opens a receipt of zeros at a site, which is open, on the current device. The site has its memory. */
+bool cuda_receipt_open(struct cuda_receipt *receipt, struct cuda_site *site, struct error *error);
 
 /* Has a stream hand over what `job` says; its `to` and `number` are set here. The stream may be
    captured. */

@@ -204,27 +204,16 @@ static bool search_finish(struct search *s, const gpr_request *request, gpr_resu
 /* Bytes of elements that a mask is applied to at a time, where they are read once. */
 #define MASKED_BYTES ((uint64_t)64 << 20)
 
-/* The context's masker. NULL without memory. */
-static struct cuda_masker *masker_of(gpr_context *context)
-{
-    if (!context->device_masker)
-        context->device_masker = cuda_masker_open();
-    return context->device_masker;
-}
-
 /* Makes *row what the mask of a view leaves of `count` elements from number `first` on, in any order,
    until the next call. False on failure. */
 static bool keep(struct search *s, const struct view *view, uint64_t first, uint64_t count,
                  struct view *row, struct error *error)
 {
-    struct cuda_masker *masker = masker_of(s->context);
     const unsigned char *data = NULL;
     uint64_t kept = 0;
 
-    if (!masker)
-        return error_memory(error);
-    if (count > 0 &&
-        !cuda_array_keep(masker, &s->elements, view, first, count, &data, &kept, error))
+    if (count > 0 && !cuda_array_keep(&s->context->device_masker, &s->elements, view, first, count,
+                                      &data, &kept, error))
         return false;
     *row = (struct view){.scale = view->scale};
     return view_set(row, data, view->type, view->swap, 1, &kept, NULL);
@@ -246,13 +235,10 @@ static bool find_indices(gpr_context *context, const struct cuda_array_elements 
 {
     const int64_t extremes[] = {p->min_key, p->max_key};
     uint64_t *const indices[] = {&p->min_index, &p->max_index};
-    struct cuda_masker *masker = masker_of(context);
     struct missing_range ranges[CUDA_FIND_MAX];
     uint64_t *to[CUDA_FIND_MAX], found[CUDA_FIND_MAX];
     unsigned count = 0;
 
-    if (!masker)
-        return error_memory(error);
     if (p->nan > 0) {
         ranges[count] = nans_of(elements->type);
         to[count++] = &p->first_nan;
@@ -263,7 +249,8 @@ static bool find_indices(gpr_context *context, const struct cuda_array_elements 
         ranges[count] = (struct missing_range){key, key};
         to[count++] = indices[i];
     }
-    if (count > 0 && !cuda_array_find(masker, elements, view, ranges, count, found, error))
+    if (count > 0 &&
+        !cuda_array_find(&context->device_masker, elements, view, ranges, count, found, error))
         return false;
     for (unsigned i = 0; i < count; i++)
         *to[i] = found[i];
@@ -682,7 +669,7 @@ static gpr_status reduce_axis(const struct along *a)
     struct error error = {.kind = ERROR_NONE};
 
     elements.masked = view->mask_form != VIEW_MASK_NONE ? view : NULL;
-    if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
+    if (!cuda_array_reduce_slices(&input->context->device_summer, &elements, &a->axis, a->results,
                                   &error))
         return fail(a, &error);
     return a->request.no_wait && cuda_array_finds_all(elements.type, &a->axis.wish)
@@ -697,10 +684,9 @@ static bool find_nan(gpr_input *input, const struct view *view, uint64_t *number
     const struct missing_range nans = nans_of(view->type);
     const struct missing none = {.count = 0};
     const struct cuda_array_elements elements = elements_of(input, view, &none);
-    struct cuda_masker *masker = masker_of(input->context);
 
-    return masker ? cuda_array_find(masker, &elements, view, &nans, 1, number, error)
-                  : error_memory(error);
+    return cuda_array_find(&input->context->device_masker, &elements, view, &nans, 1, number,
+                           error);
 }
 
 /* Sets an error about the first NaN of the first slice that has one, unless results are numbers none of
@@ -824,10 +810,6 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
         (void)axis_layout(&shape, (int64_t)axis, 0, &a.layout, reason);
     }
-    if (!context->device_summer)
-        context->device_summer = cuda_summer_open();
-    if (!context->device_summer)
-        return lib_fail_memory(context);
     a.axis = (struct cuda_array_axis){.outer = a.layout.outer,
                                       .length = a.layout.length,
                                       .inner = a.layout.inner,
