@@ -9,6 +9,7 @@
 
 #include "cuda/feeder.h"
 #include "cuda/runtime/check.h"
+#include "cuda/runtime/owned.h"
 #include "cuda/sums.h"
 #include "cuda/zstd/device.h"
 #include "cuda/zstd/kernels.h"
@@ -25,6 +26,9 @@
 #define MIRRORS 4
 
 _Static_assert(ZSTD_CONTENT_PIECES <= ENGINE_CONTENT_MAX, "callers have room for as many");
+_Static_assert(2 * MIRRORS + 2 * ZSTD_CONTENT_PIECES + ZSTD_HASH_STREAMS + 3 * ZSTD_HASHED + 10 <=
+                   CUDA_THINGS_MAX,
+               "there is room for all streams, events and memory");
 
 enum piece_state {
     PIECE_FREE,
@@ -48,7 +52,7 @@ struct check {
     uint32_t *wrong;            /* the first job whose checksum is wrong, if one is; pinned */
     struct zstd_hash_job *jobs; /* pinned */
     unsigned char *device;      /* both, on the device */
-    uint64_t *frames;           /* their offsets in the input */
+    uint64_t *frames;           /* their offsets in the input; of u->frames */
     cudaStream_t stream;        /* one of u->hash_streams */
     cudaEvent_t begun, hashed;
     cudaEvent_t done; /* and the batch is reduced */
@@ -69,12 +73,12 @@ struct part {
 
 struct engine_decoder {
     const struct feeder_device *device;
-    struct pinned_arena *arena;
     struct engine_decode_setup setup;
     struct zstd_device *decoder;
     uint64_t window;   /* of the decoder */
     size_t batch;      /* bytes of its batches */
     size_t copy_least; /* bytes of input that are worth a copy */
+    struct cuda_owned owned;
     struct pinned_piece input, mirrors_memory;
     cudaStream_t stream, back; /* of the kernels; of content that comes back */
     cudaEvent_t back_done;
@@ -82,14 +86,14 @@ struct engine_decoder {
     struct cuda_sums sums;
     struct mirror mirrors[MIRRORS];
     unsigned next_mirror;
-    cudaEvent_t base; /* in the stream's past, at base_time */
-    uint64_t base_time;
+    struct cuda_clock clock;
     /* Batches that were taken, and are not released; their numbers go on. */
     struct check checks[ZSTD_HASHED];
     uint64_t check_begin, check_end;
     cudaStream_t hash_streams[ZSTD_HASH_STREAMS];
     struct pinned_piece checks_memory;
     unsigned char *checks_device;
+    uint64_t *frames;    /* of all checks */
     cudaEvent_t reduced; /* in `stream`: a batch is, and its content has come back */
     bool *on_device;     /* of each block of the held batch: it is verified on the device */
     size_t on_device_capacity;
@@ -134,20 +138,10 @@ static bool check(struct engine_decoder *u, cudaError_t error, const char *what)
     return !u->failed;
 }
 
-/* Notes what lies between two events, on the clock of the host. */
-static void note_time(struct timeline *t, const struct engine_decoder *u, cudaEvent_t from,
-                      cudaEvent_t to, uint64_t bytes)
+static bool fail_memory(struct engine_decoder *u)
 {
-    float before, between; /* milliseconds */
-    uint64_t begin;
-
-    if (cudaEventElapsedTime(&before, u->base, from) != cudaSuccess ||
-        cudaEventElapsedTime(&between, from, to) != cudaSuccess) {
-        (void)cudaGetLastError(); /* it is no failure of the next launch */
-        return;
-    }
-    begin = u->base_time + (uint64_t)((double)before * 1e6);
-    timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
+    u->failed = true;
+    return cuda_no_memory(u->error);
 }
 
 /* Position after the last requested element; UINT64_MAX if it is unknown. */
@@ -173,14 +167,15 @@ static bool open_checks(struct engine_decoder *u, char reason[ENGINE_REASON_MAX]
     const uint32_t jobs = u->device->tuning->hash_jobs;
     const size_t room = align_up(JOBS_AT + jobs * sizeof(struct zstd_hash_job), 64);
 
-    if (!pinned_piece_open(&u->checks_memory, u->arena,
-                           align_up(ZSTD_HASHED * room, mapping_page()), reason) ||
-        !cuda_check(cudaMalloc((void **)&u->checks_device, ZSTD_HASHED * room), "device memory",
-                    reason))
+    if (!cuda_own_pinned(&u->owned, &u->checks_memory, align_up(ZSTD_HASHED * room, mapping_page()),
+                         reason) ||
+        !cuda_own_memory(&u->owned, &u->checks_device, ZSTD_HASHED * room, reason))
         return false;
+    u->frames = calloc(ZSTD_HASHED * (size_t)jobs, sizeof *u->frames);
+    if (!u->frames)
+        return cuda_no_memory(reason);
     for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
-        if (!cuda_check(cudaStreamCreateWithFlags(&u->hash_streams[i], cudaStreamNonBlocking),
-                        "creating a stream", reason))
+        if (!cuda_own_stream(&u->owned, &u->hash_streams[i], 0, reason))
             return false;
     for (unsigned i = 0; i < ZSTD_HASHED; i++) {
         struct check *c = &u->checks[i];
@@ -188,40 +183,13 @@ static bool open_checks(struct engine_decoder *u, char reason[ENGINE_REASON_MAX]
         c->wrong = (void *)(u->checks_memory.memory + i * room);
         c->jobs = (void *)(u->checks_memory.memory + i * room + JOBS_AT);
         c->device = u->checks_device + i * room;
-        c->frames = calloc(jobs, sizeof *c->frames);
-        if (!c->frames) {
-            snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-            return false;
-        }
-        if (!cuda_check(cudaEventCreate(&c->begun), "creating an event", reason) ||
-            !cuda_check(cudaEventCreate(&c->hashed), "creating an event", reason) ||
-            !cuda_check(cudaEventCreateWithFlags(&c->done, cudaEventDisableTiming),
-                        "creating an event", reason))
+        c->frames = u->frames + i * (size_t)jobs;
+        if (!cuda_own_event(&u->owned, &c->begun, 0, reason) ||
+            !cuda_own_event(&u->owned, &c->hashed, 0, reason) ||
+            !cuda_own_event(&u->owned, &c->done, cudaEventDisableTiming, reason))
             return false;
     }
     return true;
-}
-
-static void close_checks(struct engine_decoder *u)
-{
-    for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
-        if (u->hash_streams[i])
-            (void)cudaStreamDestroy(u->hash_streams[i]);
-    for (unsigned i = 0; i < ZSTD_HASHED; i++) {
-        struct check *c = &u->checks[i];
-
-        if (c->begun)
-            (void)cudaEventDestroy(c->begun);
-        if (c->hashed)
-            (void)cudaEventDestroy(c->hashed);
-        if (c->done)
-            (void)cudaEventDestroy(c->done);
-        free(c->frames);
-    }
-    if (u->checks_device)
-        (void)cudaFree(u->checks_device);
-    pinned_piece_close(&u->checks_memory, u->arena);
-    free(u->on_device);
 }
 
 /* Writes down the frames of the held batch that are to be verified on the device: those that lie in
@@ -239,11 +207,8 @@ static bool write_jobs(struct engine_decoder *u, struct check *c)
     if (o->block_count > u->on_device_capacity) {
         bool *larger = realloc(u->on_device, o->block_count * sizeof *larger);
 
-        if (!larger) {
-            snprintf(u->error, sizeof u->error, "out of memory");
-            u->failed = true;
-            return false;
-        }
+        if (!larger)
+            return fail_memory(u);
         u->on_device = larger;
         u->on_device_capacity = o->block_count;
     }
@@ -321,7 +286,7 @@ static bool pass_checks(struct engine_decoder *u)
                 return true;
             if (!check(u, error, "verifying checksums"))
                 return false;
-            note_time(&u->times.checks, u, c->begun, c->hashed, c->bytes);
+            cuda_clock_note(&u->clock, &u->times.checks, c->begun, c->hashed, c->bytes);
             if (*c->wrong < c->count && !u->wrong) {
                 u->wrong = true;
                 u->wrong_frame = c->frames[*c->wrong];
@@ -377,7 +342,7 @@ static bool drop_checks(struct engine_decoder *u)
 static bool open_piece(struct engine_decoder *u, struct piece *p)
 {
     if (!p->memory.memory &&
-        !pinned_piece_open(&p->memory, u->arena, u->device->tuning->content_bytes, u->error)) {
+        !cuda_own_pinned(&u->owned, &p->memory, u->device->tuning->content_bytes, u->error)) {
         u->failed = true;
         return false;
     }
@@ -391,8 +356,7 @@ static struct engine_segment *add_segment(struct engine_decoder *u, struct piece
         struct engine_segment *larger = realloc(p->segments, capacity * sizeof *larger);
 
         if (!larger) {
-            snprintf(u->error, sizeof u->error, "out of memory");
-            u->failed = true;
+            (void)fail_memory(u);
             return NULL;
         }
         p->segments = larger;
@@ -574,7 +538,7 @@ static bool collect(struct engine_decoder *u, struct mirror *m, bool wait)
     m->busy = false;
     if (!u->sums.job.kind->collect(&u->sums.job, (unsigned)(m - u->mirrors), u->error))
         return false;
-    note_time(&u->times.kernels, u, m->begun, m->done, m->bytes);
+    cuda_clock_note(&u->clock, &u->times.kernels, m->begun, m->done, m->bytes);
     return true;
 }
 
@@ -753,12 +717,10 @@ static bool take_batch(struct engine_decoder *u)
     bool none, checked = false;
 
     if (!zstd_device_take(u->decoder, o, &none)) {
-        if (!none)
-            decoder_failed(u);
-        u->failed = true;
+        decoder_failed(u);
         return false;
     }
-    note_time(&u->times.gpu_decode, u, o->begun, o->done, o->size);
+    cuda_clock_note(&u->clock, &u->times.gpu_decode, o->begun, o->done, o->size);
     if (!u->refused && !u->stopped && !pass_parts(u, o))
         return false;
     if (!u->refused && !u->stopped) {
@@ -817,11 +779,8 @@ static bool begin_part(struct engine_decoder *u, const struct stream_bytes *inpu
         const size_t capacity = 2 * u->part_capacity + 8;
         struct part *larger = realloc(u->parts, capacity * sizeof *larger);
 
-        if (!larger) {
-            snprintf(u->error, sizeof u->error, "out of memory");
-            u->failed = true;
-            return false;
-        }
+        if (!larger)
+            return fail_memory(u);
         u->parts = larger;
         u->part_capacity = capacity;
     }
@@ -875,7 +834,7 @@ static enum engine_decode_status step(struct engine_decoder *u, const struct str
         return DECODE_IDLE;
     if (input->size > zstd_device_left(u->decoder))
         zstd_device_give(u->decoder, input->bytes, input->size, input->rest,
-                         zstd_device_next(u->decoder), NULL);
+                         zstd_device_next(u->decoder));
     switch (zstd_device_step(u->decoder, more_of(u, input, idle))) {
     case ZSTD_STEP_FED:
         return DECODE_AGAIN;
@@ -1048,13 +1007,13 @@ static void note_copy(void *decoder, cudaEvent_t begun, cudaEvent_t done, uint64
 {
     struct engine_decoder *u = decoder;
 
-    note_time(&u->times.copies, u, begun, done, bytes);
+    cuda_clock_note(&u->clock, &u->times.copies, begun, done, bytes);
 }
 
 static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     struct zstd_device_options options = {
-        .timed = true, .copied = note_copy, .context = u, .tuning = u->device->tuning};
+        .copied = note_copy, .context = u, .tuning = u->device->tuning};
     size_t free = 0, total = 0;
 
     if (!cuda_check(cudaMemGetInfo(&free, &total), "asking for free memory", reason))
@@ -1070,7 +1029,7 @@ static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX
     u->decoder = zstd_device_open(&options, reason);
     if (!u->decoder)
         return false;
-    (void)zstd_device_slots(u->decoder, &u->batch);
+    u->batch = zstd_device_batch(u->decoder);
     return true;
 }
 
@@ -1111,11 +1070,10 @@ static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     cuda_sums_init(&u->sums, u->setup.type, u->setup.swap, u->setup.wants, u->setup.missing,
                    u->setup.split, u->device->multiprocessors, MIRRORS);
-    if (!pinned_piece_open(&u->input, u->arena, input_size(&u->setup, u->batch), reason) ||
-        !pinned_piece_open(&u->mirrors_memory, u->arena,
-                           align_up(u->sums.job.pinned_bytes, mapping_page()), reason) ||
-        !cuda_check(cudaMalloc((void **)&u->memory, u->sums.job.device_bytes), "device memory",
-                    reason))
+    if (!cuda_own_pinned(&u->owned, &u->input, input_size(&u->setup, u->batch), reason) ||
+        !cuda_own_pinned(&u->owned, &u->mirrors_memory,
+                         align_up(u->sums.job.pinned_bytes, mapping_page()), reason) ||
+        !cuda_own_memory(&u->owned, &u->memory, u->sums.job.device_bytes, reason))
         return false;
     u->copy_least = (u->input.size - u->setup.before) / COPIES_LEAST;
     if (u->copy_least > u->device->tuning->copy_least)
@@ -1125,28 +1083,23 @@ static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 
 static bool make_events(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
-    static const char *const event = "creating an event";
+    struct cuda_owned *const o = &u->owned;
     int least = 0, greatest = 0;
 
     for (unsigned i = 0; i < MIRRORS; i++)
-        if (!cuda_check(cudaEventCreate(&u->mirrors[i].begun), event, reason) ||
-            !cuda_check(cudaEventCreate(&u->mirrors[i].done), event, reason))
+        if (!cuda_own_event(o, &u->mirrors[i].begun, 0, reason) ||
+            !cuda_own_event(o, &u->mirrors[i].done, 0, reason))
             return false;
     for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
-        if (!cuda_check(cudaEventCreateWithFlags(&u->pieces[i].copied, cudaEventDisableTiming),
-                        event, reason))
+        if (!cuda_own_event(o, &u->pieces[i].copied, cudaEventDisableTiming, reason))
             return false;
-    return cuda_check(cudaEventCreate(&u->base), event, reason) &&
-           cuda_check(cudaEventCreateWithFlags(&u->back_done, cudaEventDisableTiming), event,
-                      reason) &&
-           cuda_check(cudaEventCreateWithFlags(&u->reduced, cudaEventDisableTiming), event,
-                      reason) &&
+    return cuda_own_event(o, &u->clock.base, 0, reason) &&
+           cuda_own_event(o, &u->back_done, cudaEventDisableTiming, reason) &&
+           cuda_own_event(o, &u->reduced, cudaEventDisableTiming, reason) &&
            cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities", reason) &&
            /* Memory for the next batches waits for the reduction, which is short. */
-           cuda_check(cudaStreamCreateWithPriority(&u->stream, cudaStreamNonBlocking, greatest),
-                      "creating a stream", reason) &&
-           cuda_check(cudaStreamCreateWithFlags(&u->back, cudaStreamNonBlocking),
-                      "creating a stream", reason);
+           cuda_own_stream(o, &u->stream, greatest, reason) &&
+           cuda_own_stream(o, &u->back, 0, reason);
 }
 
 struct engine_decoder *decoder_open(const struct feeder_device *device, struct pinned_arena *arena,
@@ -1156,11 +1109,11 @@ struct engine_decoder *decoder_open(const struct feeder_device *device, struct p
     struct engine_decoder *u = calloc(1, sizeof *u);
 
     if (!u) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     u->device = device;
-    u->arena = arena;
+    u->owned.arena = arena;
     u->setup = *setup;
     if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
         !open_decoder(u, reason) || !get_memory(u, reason) || !make_events(u, reason) ||
@@ -1173,39 +1126,17 @@ struct engine_decoder *decoder_open(const struct feeder_device *device, struct p
     return u;
 }
 
-static void destroy_event(cudaEvent_t event)
-{
-    if (event)
-        (void)cudaEventDestroy(event);
-}
-
 void decoder_close(struct engine_decoder *u)
 {
     /* Nothing below can be helped when it fails. */
     (void)cudaSetDevice((int)u->device->index);
     zstd_device_close(u->decoder);
-    close_checks(u);
-    if (u->stream)
-        (void)cudaStreamDestroy(u->stream);
-    if (u->back)
-        (void)cudaStreamDestroy(u->back);
-    for (unsigned i = 0; i < MIRRORS; i++) {
-        destroy_event(u->mirrors[i].begun);
-        destroy_event(u->mirrors[i].done);
-    }
-    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++) {
-        destroy_event(u->pieces[i].copied);
+    cuda_owned_free(&u->owned);
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
         free(u->pieces[i].segments);
-        pinned_piece_close(&u->pieces[i].memory, u->arena);
-    }
-    destroy_event(u->base);
-    destroy_event(u->back_done);
-    destroy_event(u->reduced);
-    if (u->memory)
-        (void)cudaFree(u->memory);
+    free(u->frames);
+    free(u->on_device);
     free(u->parts);
-    pinned_piece_close(&u->input, u->arena);
-    pinned_piece_close(&u->mirrors_memory, u->arena);
     timeline_free(&u->times.copies);
     timeline_free(&u->times.gpu_decode);
     timeline_free(&u->times.checks);
@@ -1259,14 +1190,8 @@ bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *s
                                                    : SIZE_MAX);
     cuda_sums_init(&u->sums, setup->type, setup->swap, setup->wants, setup->missing, setup->split,
                    u->device->multiprocessors, MIRRORS);
-    if (!u->sums.job.kind->begin(&u->sums.job, u->memory, u->mirrors_memory.memory, u->stream,
-                                 u->error)) {
-        u->failed = true;
-        return false;
-    }
-    if (!check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
-        !check(u, cudaStreamSynchronize(u->stream), "device memory"))
-        return false;
-    u->base_time = clock_now();
-    return true;
+    u->failed = !u->sums.job.kind->begin(&u->sums.job, u->memory, u->mirrors_memory.memory,
+                                         u->stream, u->error) ||
+                !cuda_clock_begin(&u->clock, u->stream, u->error);
+    return !u->failed;
 }

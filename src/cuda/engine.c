@@ -260,7 +260,7 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
         return NULL;
     engine = calloc(1, sizeof *engine);
     if (!engine) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     engine->chunk_size = needs->chunk_size ? needs->chunk_size : choose_chunk_size(needs->workers);
@@ -330,7 +330,7 @@ static struct engine_worker *cuda_worker_open(struct engine_state *engine,
     };
 
     if (!w) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     w->size = feeder.size;
@@ -369,11 +369,9 @@ static uint64_t cuda_worker_first_nan(const struct engine_worker *w)
 static bool cuda_worker_finish(struct engine_worker *w, struct partial *partial,
                                struct engine_times *times)
 {
-    const bool good = feeder_finish(w->feeder);
+    const bool good = feeder_finish(w->feeder, times);
 
     *partial = w->sums.good;
-    *times = *feeder_times(w->feeder);
-    *feeder_times(w->feeder) = (struct engine_times){0}; /* the timelines are the caller's now */
     return good;
 }
 
@@ -425,7 +423,7 @@ static struct engine_slicer *slicer_open(struct engine_state *engine,
     };
 
     if (!s) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     s->device = device;

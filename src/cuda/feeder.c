@@ -2,10 +2,10 @@
 
 #include "cuda/feeder.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda/runtime/check.h"
+#include "cuda/runtime/owned.h"
 #include "cuda/sums.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -25,6 +25,7 @@ struct slot {
 
 struct feeder {
     struct feeder_setup setup;
+    struct cuda_owned owned;
     struct pinned_piece pinned;
     struct pinned_piece more; /* of jobs for which there is no room in `pinned` */
     cudaStream_t stream;
@@ -32,8 +33,7 @@ struct feeder {
     unsigned next; /* the slot to fill next: the one whose chunk is oldest */
     unsigned char *device_memory;
     struct engine_times times;
-    cudaEvent_t base; /* in the stream's past, at base_time */
-    uint64_t base_time;
+    struct cuda_clock clock;
     char error[ENGINE_REASON_MAX];
 };
 
@@ -61,28 +61,12 @@ void feeder_close(struct feeder *f)
        is still on its way uses the memory. */
     if (f->stream)
         (void)cudaStreamSynchronize(f->stream);
-    for (unsigned i = 0; i < f->setup.slots; i++) {
-        struct slot *slot = &f->slots[i];
-
-        pinned_window_close(slot->window);
-        if (slot->begun)
-            (void)cudaEventDestroy(slot->begun);
-        if (slot->copied)
-            (void)cudaEventDestroy(slot->copied);
-        if (slot->done)
-            (void)cudaEventDestroy(slot->done);
-    }
+    for (unsigned i = 0; i < f->setup.slots; i++)
+        pinned_window_close(f->slots[i].window);
     for (unsigned i = 0; i < f->setup.job_count; i++)
         if (f->setup.jobs[i]->kind->close)
             f->setup.jobs[i]->kind->close(f->setup.jobs[i]);
-    if (f->base)
-        (void)cudaEventDestroy(f->base);
-    if (f->device_memory)
-        (void)cudaFree(f->device_memory);
-    if (f->stream)
-        (void)cudaStreamDestroy(f->stream);
-    pinned_piece_close(&f->pinned, f->setup.arena);
-    pinned_piece_close(&f->more, f->setup.arena);
+    cuda_owned_free(&f->owned);
     free(f);
 }
 
@@ -93,7 +77,7 @@ static bool pin_memory(struct feeder *f, unsigned char **left, char reason[ENGIN
     const size_t size = pinned_size(f->setup.size, f->setup.slots);
     size_t wanted = 0;
 
-    if (!pinned_piece_open(&f->pinned, f->setup.arena, size, reason))
+    if (!cuda_own_pinned(&f->owned, &f->pinned, size, reason))
         return false;
     for (unsigned i = 0; i < f->setup.slots; i++)
         f->slots[i].host = f->pinned.memory + i * buffer;
@@ -102,7 +86,7 @@ static bool pin_memory(struct feeder *f, unsigned char **left, char reason[ENGIN
     *left = f->pinned.memory + f->setup.slots * buffer;
     if (wanted <= size - f->setup.slots * buffer)
         return true;
-    if (!pinned_piece_open(&f->more, f->setup.arena, align_up(wanted, mapping_page()), reason))
+    if (!cuda_own_pinned(&f->owned, &f->more, align_up(wanted, mapping_page()), reason))
         return false;
     *left = f->more.memory;
     return true;
@@ -118,7 +102,7 @@ static bool allocate(struct feeder *f, unsigned char **left, char reason[ENGINE_
 
     for (unsigned i = 0; i < f->setup.job_count; i++)
         size += align_up(f->setup.jobs[i]->device_bytes, CUDA_JOB_ALIGNMENT);
-    if (!cuda_check(cudaMalloc((void **)&f->device_memory, size), "device memory", reason))
+    if (!cuda_own_memory(&f->owned, &f->device_memory, size, reason))
         return false;
     for (unsigned i = 0; i < f->setup.slots; i++)
         f->slots[i].device = f->device_memory + i * buffer;
@@ -140,31 +124,26 @@ static bool begin_jobs(struct feeder *f, unsigned char *device, unsigned char *p
     return true;
 }
 
-static bool slot_events(const struct feeder *f, struct slot *slot, char reason[ENGINE_REASON_MAX])
+static bool make_events(struct feeder *f, struct slot *slot, char reason[ENGINE_REASON_MAX])
 {
-    static const char *const event = "creating an event";
-
-    return (!f->setup.timed || (cuda_check(cudaEventCreate(&slot->begun), event, reason) &&
-                                cuda_check(cudaEventCreate(&slot->copied), event, reason))) &&
+    return (!f->setup.timed || (cuda_own_event(&f->owned, &slot->begun, 0, reason) &&
+                                cuda_own_event(&f->owned, &slot->copied, 0, reason))) &&
            /* A feeder that waits leaves its core to those that fill buffers. */
-           cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), event, reason);
+           cuda_own_event(&f->owned, &slot->done, cudaEventBlockingSync, reason);
 }
 
 static bool make_resources(struct feeder *f, char reason[ENGINE_REASON_MAX])
 {
-    static const char *const event = "creating an event";
     unsigned char *device, *pinned;
 
     for (unsigned i = 0; i < f->setup.slots; i++)
-        if (!slot_events(f, &f->slots[i], reason))
+        if (!make_events(f, &f->slots[i], reason))
             return false;
     return pin_memory(f, &pinned, reason) && allocate(f, &device, reason) &&
-           cuda_check(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking),
-                      "creating a stream", reason) &&
+           cuda_own_stream(&f->owned, &f->stream, 0, reason) &&
            begin_jobs(f, device, pinned, reason) &&
-           (!f->setup.timed || (cuda_check(cudaEventCreate(&f->base), event, reason) &&
-                                cuda_check(cudaEventRecord(f->base, f->stream), event, reason))) &&
-           cuda_check(cudaStreamSynchronize(f->stream), "device memory", reason);
+           cuda_own_event(&f->owned, &f->clock.base, 0, reason) &&
+           cuda_clock_begin(&f->clock, f->stream, reason);
 }
 
 struct feeder *feeder_open(const struct feeder_setup *setup, char reason[ENGINE_REASON_MAX])
@@ -172,37 +151,18 @@ struct feeder *feeder_open(const struct feeder_setup *setup, char reason[ENGINE_
     struct feeder *f = calloc(1, sizeof *f);
 
     if (!f) {
-        for (unsigned i = 0; i < setup->job_count; i++)
-            if (setup->jobs[i]->kind->close)
-                setup->jobs[i]->kind->close(setup->jobs[i]);
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     f->setup = *setup;
+    f->owned.arena = setup->arena;
     if (!cuda_check(cudaSetDevice((int)setup->device->index), "choosing the GPU", reason) ||
         !make_resources(f, reason)) {
         feeder_close(f);
         return NULL;
     }
-    f->base_time = clock_now();
     f->times.device = setup->device->index;
     return f;
-}
-
-/* Notes what lies between two events of the feeder, on the clock of the host, so that the timelines
-   of several feeders of a device can be laid over each other. It is right to within the time that a
-   thread takes to see that a stream is idle. */
-static void note(struct timeline *t, const struct feeder *f, cudaEvent_t from, cudaEvent_t to,
-                 uint64_t bytes)
-{
-    float before, between; /* milliseconds */
-    uint64_t begin;
-
-    if (cudaEventElapsedTime(&before, f->base, from) != cudaSuccess ||
-        cudaEventElapsedTime(&between, from, to) != cudaSuccess)
-        return;
-    begin = f->base_time + (uint64_t)((double)before * 1e6);
-    timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
 }
 
 /* Waits until a slot's chunk is counted. */
@@ -227,8 +187,8 @@ static bool collect(struct feeder *f, struct slot *slot)
     slot->busy = false;
     if (f->setup.timed) {
         bytes = slot->chunk.count * f->setup.element_size;
-        note(&f->times.copies, f, slot->begun, slot->copied, bytes);
-        note(&f->times.kernels, f, slot->copied, slot->done, bytes);
+        cuda_clock_note(&f->clock, &f->times.copies, slot->begun, slot->copied, bytes);
+        cuda_clock_note(&f->clock, &f->times.kernels, slot->copied, slot->done, bytes);
     }
     return true;
 }
@@ -282,7 +242,7 @@ enum engine_status feeder_add(struct feeder *f, const struct chunk *chunk)
     return slot->queued ? ENGINE_TAKEN : ENGINE_FAILED;
 }
 
-bool feeder_finish(struct feeder *f)
+bool feeder_finish(struct feeder *f, struct engine_times *times)
 {
     bool good = true;
 
@@ -292,6 +252,8 @@ bool feeder_finish(struct feeder *f)
     for (unsigned i = 0; i < f->setup.job_count; i++)
         if (f->setup.jobs[i]->kind->end)
             f->setup.jobs[i]->kind->end(f->setup.jobs[i]);
+    *times = f->times;
+    f->times = (struct engine_times){0};
     return good;
 }
 
@@ -306,11 +268,6 @@ unsigned feeder_unfinished(const struct feeder *f, struct chunk chunks[ENGINE_PE
             chunks[count++] = slot->chunk;
     }
     return count;
-}
-
-struct engine_times *feeder_times(struct feeder *f)
-{
-    return &f->times;
 }
 
 const char *feeder_error(const struct feeder *f)

@@ -48,7 +48,7 @@ struct feeder;
 size_t feeder_buffer_size(size_t chunk_size);
 size_t feeder_pinned_size(size_t chunk_size);
 
-/* NULL with a reason when something is lacking; the jobs are closed then, too. */
+/* NULL with a reason when something is lacking. Jobs that were begun are closed then, too. */
 struct feeder *feeder_open(const struct feeder_setup *setup, char reason[ENGINE_REASON_MAX]);
 void feeder_close(struct feeder *f);
 
@@ -59,14 +59,12 @@ void *feeder_buffer(struct feeder *f);
    place. */
 enum engine_status feeder_add(struct feeder *f, const struct chunk *chunk);
 
-/* Waits until all chunks are known good, and ends the jobs. False when some are not. */
-bool feeder_finish(struct feeder *f);
+/* Waits until all chunks are known good, and ends the jobs. False when some are not. The times become the
+   caller's. */
+bool feeder_finish(struct feeder *f, struct engine_times *times);
 
 /* The chunks that are not known good, oldest first. Returns how many. */
 unsigned feeder_unfinished(const struct feeder *f, struct chunk chunks[ENGINE_PENDING_MAX]);
-
-/* The feeder's times; the caller that takes the timelines clears them here. */
-struct engine_times *feeder_times(struct feeder *f);
 
 const char *feeder_error(const struct feeder *f);
 

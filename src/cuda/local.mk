@@ -79,6 +79,7 @@ cuda_sources = \
 	src/cuda/warp.cuh \
 	src/cuda/pieces.h \
 	src/cuda/runtime/check.c src/cuda/runtime/check.h \
+	src/cuda/runtime/owned.c src/cuda/runtime/owned.h \
 	src/cuda/runtime/pinned.c src/cuda/runtime/pinned.h \
 	src/cuda/zstd/copy.cuh \
 	src/cuda/zstd/device.c src/cuda/zstd/device.h \

@@ -187,10 +187,8 @@ bool cuda_tallies_fetch(struct cuda_tallies *t, unsigned i, const void *kept, si
 
     if (count == 0)
         return true;
-    if (!tally_reserve(tally, count)) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-        return false;
-    }
+    if (!tally_reserve(tally, count))
+        return cuda_no_memory(reason);
     good = cuda_check(cudaMemcpyAsync((unsigned char *)tally->kept + tally->kept_count * size, kept,
                                       count * size, cudaMemcpyDeviceToHost, t->back),
                       copying, reason);

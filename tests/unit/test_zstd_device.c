@@ -76,9 +76,8 @@ struct outcome {
     size_t size, capacity;
     double seconds;
     unsigned batches;
-    unsigned cut;                    /* batches that begin within a frame */
-    unsigned held;                   /* and how often one waited for another range */
-    struct zstd_device_output times; /* summed up */
+    unsigned cut;  /* batches that begin within a frame */
+    unsigned held; /* and how often one waited for another range */
 };
 
 static void must_do(const struct zstd_device *d, bool done)
@@ -169,21 +168,14 @@ static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
         o->size += out.size;
     o->batches++;
     o->cut += !out.blocks[0].first;
-    o->times.copy += out.copy;
-    o->times.literals += out.literals;
-    o->times.sequences += out.sequences;
-    o->times.execute += out.execute;
-    o->times.resolve += out.resolve;
     if (out.refused)
         o->good = false;
     return zstd_device_release(d, stream);
 }
 
-/* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on.
-   `one_by_one`: a batch at a time. */
+/* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on. */
 static void decode(struct zstd_device *d, uint64_t position, unsigned char *bytes, size_t size,
-                   size_t range, const unsigned char *on_device, bool one_by_one,
-                   cudaStream_t stream, struct outcome *o)
+                   size_t range, cudaStream_t stream, struct outcome *o)
 {
     const uint64_t begun = clock_now();
     size_t given = 0, end = 0, overwritten = 0;
@@ -199,8 +191,6 @@ static void decode(struct zstd_device *d, uint64_t position, unsigned char *byte
 
         switch (zstd_device_step(d, waits)) {
         case ZSTD_STEP_FED:
-            if (one_by_one)
-                more = take(d, o, stream);
             break;
         case ZSTD_STEP_STARVED: {
             const size_t from = end - zstd_device_left(d);
@@ -214,7 +204,7 @@ static void decode(struct zstd_device *d, uint64_t position, unsigned char *byte
             given = from;
             end = size - from < range ? size : from + range;
             if (more)
-                zstd_device_give(d, bytes + given, end - given, end - given, given, on_device);
+                zstd_device_give(d, bytes + given, end - given, end - given, given);
             break;
         }
         case ZSTD_STEP_BUSY:
@@ -254,10 +244,10 @@ static void decode(struct zstd_device *d, uint64_t position, unsigned char *byte
     o->seconds = (double)(clock_now() - begun) * 1e-9;
 }
 
-static struct zstd_device *open_device(size_t memory, uint64_t window, size_t batch, bool timed)
+static struct zstd_device *open_device(size_t memory, uint64_t window, size_t batch)
 {
     const struct zstd_device_options options = {
-        .memory = memory, .window = window, .batch = batch, .timed = timed, .tuning = &TUNING};
+        .memory = memory, .window = window, .batch = batch, .tuning = &TUNING};
     char reason[ENGINE_REASON_MAX] = "";
     struct zstd_device *d = zstd_device_open(&options, reason);
 
@@ -314,8 +304,7 @@ static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream
             compressed = need(sample_compress(plain, size, &settings, &compressed_size));
             if (compressed_size <= ROOM) {
                 memcpy(pinned, compressed, compressed_size);
-                decode(d, sample_random(&r) >> 8, pinned, compressed_size, range, NULL, false,
-                       stream, &o);
+                decode(d, sample_random(&r) >> 8, pinned, compressed_size, range, stream, &o);
                 tap_case(&family, o.good && o.size == size && memcmp(o.bytes, plain, size) == 0,
                          "%s, %zu bytes, run %lu: %s: %s, %zu bytes, or others",
                          sample_kind_name(kind), size, run, text, o.good ? "taken" : "refused",
@@ -356,7 +345,7 @@ static void check_damaged(struct zstd_device *d, unsigned char *pinned, cudaStre
             memcpy(pinned, compressed, compressed_size);
             damaged = sample_damage(pinned, compressed_size, &r);
             o.size = 0;
-            decode(d, sample_random(&r) >> 8, pinned, damaged, ROOM, NULL, false, stream, &o);
+            decode(d, sample_random(&r) >> 8, pinned, damaged, ROOM, stream, &o);
             sound = sample_decompress(pinned, damaged, &content, &content_size, capacity);
             if (o.good)
                 tap_case(&family,
@@ -381,7 +370,7 @@ static void check_damaged(struct zstd_device *d, unsigned char *pinned, cudaStre
 /* Files that fill the ring several times, with windows as large as the decoder takes. */
 static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
 {
-    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, BATCH, false);
+    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, BATCH);
     static const unsigned kinds[] = {2, 5, 10, 11};
     struct tap_family family = {0};
 
@@ -396,7 +385,7 @@ static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed
         if (size > ROOM)
             abort();
         memcpy(pinned, compressed, size);
-        decode(d, seed + i, pinned, size, (size_t)1 << 20, NULL, false, stream, &o);
+        decode(d, seed + i, pinned, size, (size_t)1 << 20, stream, &o);
         tap_case(&family, o.good && o.size == LONG && memcmp(o.bytes, plain, LONG) == 0,
                  "%s: %s, %zu bytes, or others", sample_kind_name(kinds[i]),
                  o.good ? "taken" : "refused", o.size);
@@ -415,7 +404,7 @@ static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned lo
                          uint64_t seed)
 {
     const size_t batch = 8 * BATCH, length = 6 * batch; /* ROOM holds it */
-    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, batch, false);
+    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, batch);
     unsigned char *plain = need(malloc(length)), *compressed;
     struct tap_family family = {0};
     unsigned held = 0;
@@ -437,7 +426,7 @@ static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned lo
             abort();
         memcpy(pinned, compressed, size);
         range = size / 6 + sample_random(&r) % (size / 6); /* as much as many blocks */
-        decode(d, sample_random(&r) >> 8, pinned, size, range, NULL, false, stream, &o);
+        decode(d, sample_random(&r) >> 8, pinned, size, range, stream, &o);
         tap_case(
             &family,
             o.good && o.size == length && memcmp(o.bytes, plain, length) == 0 && o.cut == 0,
@@ -487,7 +476,7 @@ static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed
         if (size > ROOM)
             abort();
         memcpy(pinned, compressed, size);
-        decode(d, seed + i, pinned, size, (size_t)1 << 20, NULL, false, stream, &o);
+        decode(d, seed + i, pinned, size, (size_t)1 << 20, stream, &o);
         for (unsigned k = 0; k < READERS; k++)
             must(cudaStreamDestroy(late.readers[k]));
         tap_case(&family, o.good && o.size == LONG && memcmp(o.bytes, plain, LONG) == 0,
@@ -508,7 +497,7 @@ static void check_window(struct zstd_device *d, unsigned char *pinned, cudaStrea
     unsigned char *file = need(sample_beyond_window(&size));
 
     memcpy(pinned, file, size);
-    decode(d, 0, pinned, size, size, NULL, false, stream, &o);
+    decode(d, 0, pinned, size, size, stream, &o);
     tap_ok(!o.good, "a match that reaches out of the window is refused");
     free(file);
 }
@@ -588,46 +577,27 @@ static size_t make_file(unsigned kind, size_t frame, unsigned char *plain, size_
     return at;
 }
 
-/* Decodes a file some times; the best of them. */
-static struct outcome best_of(int times, struct zstd_device *d, unsigned char *file, size_t size,
-                              const unsigned char *on_device, bool one_by_one, cudaStream_t stream)
+static void measure_file(struct zstd_device *d, unsigned kind, size_t frame,
+                         const unsigned char *plain, size_t size, unsigned char *file,
+                         size_t file_size, cudaStream_t stream)
 {
+    struct outcome checked = {.bytes = need(malloc(size)), .capacity = size};
     struct outcome best = {.seconds = 1e9};
+    bool right;
 
-    for (int i = 0; i < times; i++) {
+    decode(d, 0, file, file_size, file_size, stream, &checked);
+    right = checked.good && checked.size == size && memcmp(checked.bytes, plain, size) == 0;
+    for (int i = 0; i < 4; i++) {
         struct outcome o = {0};
 
-        decode(d, 0, file, size, size, on_device, one_by_one, stream, &o);
-        if (!o.good)
-            printf("REFUSED ");
+        decode(d, 0, file, file_size, file_size, stream, &o);
+        right = right && o.good;
         if (o.seconds < best.seconds)
             best = o;
     }
-    return best;
-}
-
-static void measure_file(struct zstd_device *d, struct zstd_device *timed, unsigned kind,
-                         size_t frame, const unsigned char *plain, size_t size, unsigned char *file,
-                         size_t file_size, unsigned char *copy, cudaStream_t stream)
-{
-    const double gib = (double)size / (double)GIB, gb = (double)size * 1e-9;
-    struct outcome checked = {.bytes = need(malloc(size)), .capacity = size}, copies, resident, one;
-
-    decode(d, 0, file, file_size, file_size, NULL, false, stream, &checked);
-    must(cudaMemcpy(copy + ZSTD_SOURCE_BEFORE, file, file_size, cudaMemcpyHostToDevice));
-    copies = best_of(4, d, file, file_size, NULL, false, stream);
-    resident = best_of(4, d, file, file_size, copy + ZSTD_SOURCE_BEFORE, false, stream);
-    one = best_of(2, timed, file, file_size, NULL, true, stream);
-    printf(
-        "%-8s frames %8zu ratio %6.3f %s | with copies %6.1f GB/s | without %6.1f GB/s "
-        "(%u batches) | alone, ms a GiB: copy %5.2f literals %5.2f sequences %5.2f execute "
-        "%5.2f resolve %5.2f\n",
-        sample_kind_name(kind), frame, (double)size / (double)file_size,
-        checked.good && checked.size == size && memcmp(checked.bytes, plain, size) == 0 ? "right"
-                                                                                        : "WRONG",
-        gb / copies.seconds, gb / resident.seconds, resident.batches, (double)one.times.copy / gib,
-        (double)one.times.literals / gib, (double)one.times.sequences / gib,
-        (double)one.times.execute / gib, (double)one.times.resolve / gib);
+    printf("%-8s frames %8zu ratio %6.3f %s | %6.1f GB/s (%u batches)\n", sample_kind_name(kind),
+           frame, (double)size / (double)file_size, right ? "right" : "WRONG",
+           (double)size * 1e-9 / best.seconds, best.batches);
     fflush(stdout);
     free(checked.bytes);
 }
@@ -640,19 +610,14 @@ static int measure(int argc, char **argv)
     const size_t room = size + size / 8 + MIB;
     const size_t memory = (size_t)from_environment("ZSTD_DEVICE_MEMORY", 6144) * MIB;
     const size_t batch = (size_t)from_environment("ZSTD_DEVICE_BATCH", 0) * MIB;
-    unsigned char *plain = need(malloc(size)), *file, *copy;
-    struct zstd_device *d, *timed;
+    unsigned char *plain = need(malloc(size)), *file;
+    struct zstd_device *d;
     cudaStream_t stream;
-    size_t batch_size;
-    unsigned slots;
 
     must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     must(cudaHostAlloc((void **)&file, room, cudaHostAllocDefault));
-    must(cudaMalloc((void **)&copy, room + ZSTD_SOURCE_BEFORE + ZSTD_SOURCE_BEHIND));
-    d = open_device(memory, (uint64_t)8 << 20, batch, false);
-    timed = open_device(memory, (uint64_t)8 << 20, batch, true);
-    slots = zstd_device_slots(d, &batch_size);
-    printf("%u batches of %zu MiB\n", slots, batch_size / MIB);
+    d = open_device(memory, (uint64_t)8 << 20, batch);
+    printf("batches of %zu MiB\n", zstd_device_batch(d) / MIB);
     for (unsigned k = 0; k < sizeof all / sizeof *all || argc > 3; k++) {
         const char *name = argc > 3 ? argv[3] : all[k];
         unsigned kind = 0;
@@ -666,7 +631,7 @@ static int measure(int argc, char **argv)
                 printf("%s: cannot be compressed\n", name);
                 continue;
             }
-            measure_file(d, timed, kind, frames[f], plain, size, file, file_size, copy, stream);
+            measure_file(d, kind, frames[f], plain, size, file, file_size, stream);
         }
         if (argc > 3) {
             if (argc == 4)
@@ -676,7 +641,6 @@ static int measure(int argc, char **argv)
         }
     }
     zstd_device_close(d);
-    zstd_device_close(timed);
     free(plain);
     return 0;
 }
@@ -698,7 +662,7 @@ int main(int argc, char **argv)
     must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     must(cudaHostAlloc((void **)&pinned, ROOM, cudaHostAllocDefault));
     /* Batches so small that most files have several. */
-    d = open_device((size_t)2 << 30, (uint64_t)4 << 20, BATCH, false);
+    d = open_device((size_t)2 << 30, (uint64_t)4 << 20, BATCH);
     check_sound(d, pinned, stream, runs, seed, false);
     check_damaged(d, pinned, stream, runs * 10, seed);
     check_window(d, pinned, stream);

@@ -17,3 +17,9 @@ bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_M
         snprintf(reason, ENGINE_REASON_MAX, "%s: %s", what, cudaGetErrorString(error));
     return false;
 }
+
+bool cuda_no_memory(char reason[ENGINE_REASON_MAX])
+{
+    snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+    return false;
+}

@@ -13,4 +13,7 @@
    stream") and why it failed to `reason`. */
 bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
 
+/* Writes that there is no memory. Returns false. */
+bool cuda_no_memory(char reason[ENGINE_REASON_MAX]);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda/runtime/check.h"
@@ -91,10 +90,8 @@ bool pinned_piece_open(struct pinned_piece *piece, struct pinned_arena *arena, s
     if (piece->from_arena)
         return true;
     piece->memory = touched_alloc(size);
-    if (!piece->memory) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-        return false;
-    }
+    if (!piece->memory)
+        return cuda_no_memory(reason);
     piece->registered = cuda_check(cudaHostRegister(piece->memory, size, cudaHostRegisterPortable),
                                    "pinning memory", reason);
     return piece->registered;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cuda/runtime/check.h"
-#include "cuda/runtime/pinned.h"
+#include "cuda/runtime/owned.h"
 #include "cuda/zstd/kernels.h"
 #include "cuda/zstd/tuning.h"
 #include "sys/align.h"
@@ -31,10 +31,8 @@ struct slot {
     struct mirrored refused; /* a number */
     unsigned char *source;   /* on the device, as are these */
     unsigned char *pool;
-    const unsigned char *source_used; /* `source`, or the caller's */
     cudaStream_t stream;
-    cudaEvent_t copied, sequences_done, executed, done;
-    cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
+    cudaEvent_t copied, begun, sequences_done, executed, done;
     bool aligned; /* it begins where zstd_device_align says */
     uint64_t position, size;
     uint64_t input_begin; /* offset in the input */
@@ -76,13 +74,14 @@ struct zstd_device {
     uint64_t slices; /* executed so far */
     unsigned char *memory;
     struct pinned_piece host_memory;
+    struct cuda_owned owned;
     unsigned char *ring;
     uint64_t ring_size;
     uint64_t position; /* of the next batch in the output */
     size_t input;      /* bytes that a batch should take of it at most */
     cudaStream_t copy_stream, resolve_stream;
     /* The range that was given. */
-    const unsigned char *bytes, *on_device;
+    const unsigned char *bytes;
     size_t size, at;
     uint64_t rest; /* bytes up to where a batch is to end */
     uint64_t origin;
@@ -94,6 +93,9 @@ struct zstd_device {
     bool failed;
     char error[ENGINE_REASON_MAX];
 };
+
+_Static_assert(2 * ZSTD_COPIES_MAX + ZSTD_KEPT_MAX + 7 * ZSTD_SLOTS + 4 <= CUDA_THINGS_MAX,
+               "there is room for all streams, events and memory");
 
 static struct slot *slot_of(struct zstd_device *d, uint64_t batch)
 {
@@ -111,12 +113,6 @@ static bool check(struct zstd_device *d, cudaError_t error, const char *what)
     if (!cuda_check(error, what, d->error))
         d->failed = true;
     return !d->failed;
-}
-
-/* Begins or ends what only reports need. */
-static bool mark(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
-{
-    return !d->options.timed || check(d, cudaEventRecord(event, stream), "recording an event");
 }
 
 static bool record(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
@@ -151,14 +147,13 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input)
  */
 
 void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
-                      uint64_t origin, const unsigned char *on_device)
+                      uint64_t origin)
 {
     d->bytes = bytes;
     d->size = size;
     d->rest = rest;
     d->at = 0;
     d->origin = origin;
-    d->on_device = on_device;
 }
 
 void zstd_device_align(struct zstd_device *d)
@@ -249,14 +244,12 @@ static bool queue_source(struct zstd_device *d, const struct slot *s, const unsi
 {
     struct copy *c;
 
-    if (s->plan.base == 0 && !mark(d, s->copy_begun, d->copy_stream))
-        return false;
-    if (size == 0 || d->on_device)
+    if (size == 0)
         return true;
     c = next_copy(d);
     c->bytes += size;
     c->end = zstd_device_next(d);
-    return (c->bytes > size || mark(d, c->begun, d->copy_stream)) &&
+    return (c->bytes > size || record(d, c->begun, d->copy_stream)) &&
            check(d,
                  cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE + s->plan.base, bytes, size,
                                  cudaMemcpyHostToDevice, d->copy_stream),
@@ -279,7 +272,7 @@ static bool queue_jobs(struct zstd_device *d, struct slot *s)
 
 static struct zstd_device_batch device_batch(const struct slot *s)
 {
-    return (struct zstd_device_batch){s->source_used, s->pool, s->refused.device};
+    return (struct zstd_device_batch){s->source, s->pool, s->refused.device};
 }
 
 /* Queues the decoding of a batch's literals and sequences, and what tells the host of it. */
@@ -288,12 +281,11 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
     const struct zstd_device_batch batch = device_batch(s);
     const struct zstd_plan *p = &s->plan;
 
-    return await(d, s->stream, s->copied) && mark(d, s->literals_begun, s->stream) &&
+    return await(d, s->stream, s->copied) && record(d, s->begun, s->stream) &&
            check(d,
                  zstd_launch_literals(&batch, s->literals_jobs.device, p->literals_jobs,
                                       s->codes.device, s->stream),
                  "starting a kernel") &&
-           mark(d, s->sequences_begun, s->stream) &&
            check(d,
                  zstd_launch_sequences(&batch, s->sequences_jobs.device, p->sequences_jobs,
                                        s->tables.device, s->results.device, s->stream),
@@ -352,8 +344,7 @@ static void begin_plan(struct zstd_device *d, struct slot *s)
     zstd_plan_begin(&s->plan, &limits, &arrays);
 }
 
-/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
-   so that streams in `on_device` are aligned. */
+/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16. */
 static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
 {
     enum zstd_plan_status status;
@@ -377,12 +368,10 @@ static bool split_batch(struct zstd_device *d, struct slot *s, struct slot *next
 
     begin_plan(d, next);
     shift = zstd_plan_split(&s->plan, &next->plan);
-    next->source_used = next->source;
     next->input_begin = s->input_begin + shift;
     next->aligned = false;
     next->state = SLOT_HELD;
-    return mark(d, next->copy_begun, d->copy_stream) &&
-           check(d,
+    return check(d,
                  cudaMemcpyAsync(next->source + ZSTD_SOURCE_BEFORE,
                                  s->source + ZSTD_SOURCE_BEFORE + shift, next->plan.base,
                                  cudaMemcpyDeviceToDevice, d->copy_stream),
@@ -393,8 +382,7 @@ static bool split_batch(struct zstd_device *d, struct slot *s, struct slot *next
    left whole, but for one that fits no batch. */
 static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
 {
-    if (!d->on_device && zstd_plan_can_split(&s->plan) &&
-        zstd_plan_cuts_frame(&s->plan, &d->stream)) {
+    if (zstd_plan_can_split(&s->plan) && zstd_plan_cuts_frame(&s->plan, &d->stream)) {
         struct slot *next = slot_of(d, d->fed + 1);
 
         if (next->state != SLOT_FREE) {
@@ -426,7 +414,6 @@ enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more)
         status = plan_batch(d, s, &begin);
         if (s->plan.blocks == 0)
             return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
-        s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
         s->input_begin = d->origin + begin;
         s->aligned = d->align;
         d->align = false;
@@ -437,7 +424,7 @@ enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more)
         return ZSTD_STEP_FAILED;
     s->plan.base += (uint32_t)(d->at - begin);
     if (more != ZSTD_MORE_NONE && status == ZSTD_PLAN_STARVED &&
-        s->plan.base + (d->size - d->at) < d->limits.source && !d->on_device &&
+        s->plan.base + (d->size - d->at) < d->limits.source &&
         (more == ZSTD_MORE_BATCH || zstd_plan_cuts_frame(&s->plan, &d->stream))) {
         s->state = SLOT_HELD;
         return ZSTD_STEP_STARVED;
@@ -490,7 +477,6 @@ static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd
                zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory, s->stream),
                "starting a kernel") &&
            record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed) &&
-           mark(d, s->resolve_begun, d->resolve_stream) &&
            check(d, zstd_launch_resolve(&to, symbols->memory, slice->wave, d->resolve_stream),
                  "starting a kernel") &&
            record(d, symbols->free, d->resolve_stream);
@@ -526,8 +512,7 @@ static bool queue_batch(struct zstd_device *d, struct slot *s)
                zstd_launch_move(s->units.device, s->units.host, p->unit_numbers * sizeof(uint32_t),
                                 s->stream),
                "starting a kernel") ||
-        !await_released(d, s) || !mark(d, s->execute_begun, s->stream) ||
-        !mark(d, s->executed, s->stream) || !mark(d, s->resolve_begun, d->resolve_stream))
+        !await_released(d, s))
         return false;
     for (uint32_t i = 0; i < p->slice_count; i++)
         if (!queue_slice(d, s, &p->slices[i]))
@@ -601,24 +586,6 @@ bool zstd_device_pump(struct zstd_device *d)
  * Taking.
  */
 
-static float between(cudaEvent_t from, cudaEvent_t to)
-{
-    float milliseconds = 0;
-
-    if (cudaEventElapsedTime(&milliseconds, from, to) != cudaSuccess)
-        (void)cudaGetLastError();
-    return milliseconds;
-}
-
-static void tell_times(const struct slot *s, struct zstd_device_output *output)
-{
-    output->copy = between(s->copy_begun, s->copied);
-    output->literals = between(s->literals_begun, s->sequences_begun);
-    output->sequences = between(s->sequences_begun, s->sequences_done);
-    output->execute = between(s->execute_begun, s->executed);
-    output->resolve = between(s->resolve_begun, s->done);
-}
-
 uint64_t zstd_device_under_way(const struct zstd_device *d)
 {
     return d->fed - d->taken;
@@ -660,7 +627,7 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
     output->input_begin = s->input_begin;
-    output->begun = s->literals_begun;
+    output->begun = s->begun;
     output->block_count = refused < s->placed ? refused : s->placed;
     output->refused = output->block_count < s->plan.blocks;
     if (output->refused) {
@@ -670,8 +637,6 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
         if (output->block_count < s->placed)
             output->size = block->position;
     }
-    if (d->options.timed)
-        tell_times(s, output);
     return true;
 }
 
@@ -715,10 +680,9 @@ const char *zstd_device_error(const struct zstd_device *d)
     return d->error;
 }
 
-unsigned zstd_device_slots(const struct zstd_device *d, size_t *batch)
+size_t zstd_device_batch(const struct zstd_device *d)
 {
-    *batch = d->limits.expected;
-    return d->slot_count;
+    return d->limits.expected;
 }
 
 /*
@@ -836,8 +800,8 @@ static bool get_memory(struct zstd_device *d)
     struct cutter device = {0}, host = {0};
 
     cut_all(d, &device, &host);
-    if (!check(d, cudaMalloc((void **)&d->memory, device.size), "device memory") ||
-        !pinned_piece_open(&d->host_memory, NULL, host.size, d->error))
+    if (!cuda_own_memory(&d->owned, &d->memory, device.size, d->error) ||
+        !cuda_own_pinned(&d->owned, &d->host_memory, host.size, d->error))
         return false;
     device = (struct cutter){d->memory, 0};
     host = (struct cutter){d->host_memory.memory, 0};
@@ -846,10 +810,8 @@ static bool get_memory(struct zstd_device *d)
         struct slot *s = &d->slots[i];
 
         s->plan.arrays.blocks = calloc(d->limits.blocks, sizeof *s->plan.arrays.blocks);
-        if (!s->plan.arrays.blocks) {
-            snprintf(d->error, sizeof d->error, "out of memory");
-            return false;
-        }
+        if (!s->plan.arrays.blocks)
+            return cuda_no_memory(d->error);
     }
     return true;
 }
@@ -858,27 +820,17 @@ static bool get_memory(struct zstd_device *d)
  * Streams and events.
  */
 
-static bool make_event(struct zstd_device *d, cudaEvent_t *event)
+/* Makes an event with a time, or one that others only wait for. */
+static bool make_event(struct zstd_device *d, cudaEvent_t *event, bool timed)
 {
-    return check(d, cudaEventCreateWithFlags(event, d->options.timed ? 0 : cudaEventDisableTiming),
-                 "creating an event");
+    return cuda_own_event(&d->owned, event, timed ? 0 : cudaEventDisableTiming, d->error);
 }
 
-static bool make_stream(struct zstd_device *d, cudaStream_t *stream, int priority)
+static bool make_slot_events(struct zstd_device *d, struct slot *s)
 {
-    return check(d, cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority),
-                 "creating a stream");
-}
-
-#define SLOT_EVENTS 9
-static void slot_events(struct slot *s, cudaEvent_t *events[SLOT_EVENTS])
-{
-    cudaEvent_t *const all[SLOT_EVENTS] = {
-        &s->copied,       &s->sequences_done, &s->executed,        &s->done,
-        &s->copy_begun,   &s->literals_begun, &s->sequences_begun, &s->execute_begun,
-        &s->resolve_begun};
-
-    memcpy(events, all, sizeof all);
+    return make_event(d, &s->copied, false) && make_event(d, &s->begun, true) &&
+           make_event(d, &s->sequences_done, false) && make_event(d, &s->executed, false) &&
+           make_event(d, &s->done, true);
 }
 
 static bool make_streams(struct zstd_device *d)
@@ -886,29 +838,23 @@ static bool make_streams(struct zstd_device *d)
     int least = 0, greatest = 0;
 
     if (!check(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities") ||
-        !make_stream(d, &d->copy_stream, least) ||
-        !make_stream(d, &d->resolve_stream, greatest)) /* all else waits for it */
+        !cuda_own_stream(&d->owned, &d->copy_stream, least, d->error) ||
+        /* All else waits for it. */
+        !cuda_own_stream(&d->owned, &d->resolve_stream, greatest, d->error))
         return false;
     for (unsigned i = 0; i < d->options.tuning->copies; i++)
-        if (!make_event(d, &d->copies[i].begun) || !make_event(d, &d->copies[i].done))
+        if (!make_event(d, &d->copies[i].begun, true) || !make_event(d, &d->copies[i].done, true))
             return false;
     for (unsigned i = 0; i < d->symbols_count; i++)
-        if (!make_event(d, &d->symbols[i].free))
+        if (!make_event(d, &d->symbols[i].free, false))
             return false;
     for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
-        if (!make_event(d, &d->kept[i].released))
+        if (!make_event(d, &d->kept[i].released, false))
             return false;
-    for (unsigned i = 0; i < d->slot_count; i++) {
-        struct slot *s = &d->slots[i];
-        cudaEvent_t *events[SLOT_EVENTS];
-
-        slot_events(s, events);
-        for (unsigned k = 0; k < SLOT_EVENTS; k++)
-            if (!make_event(d, events[k]))
-                return false;
-        if (!make_stream(d, &s->stream, least))
+    for (unsigned i = 0; i < d->slot_count; i++)
+        if (!make_slot_events(d, &d->slots[i]) ||
+            !cuda_own_stream(&d->owned, &d->slots[i].stream, least, d->error))
             return false;
-    }
     return true;
 }
 
@@ -918,7 +864,7 @@ struct zstd_device *zstd_device_open(const struct zstd_device_options *options,
     struct zstd_device *d = calloc(1, sizeof *d);
 
     if (!d) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        (void)cuda_no_memory(reason);
         return NULL;
     }
     d->options = *options;
@@ -949,36 +895,8 @@ void zstd_device_close(struct zstd_device *d)
         return;
     /* Nothing here can be helped when it fails. */
     (void)cudaDeviceSynchronize();
-    for (unsigned i = 0; i < d->slot_count; i++) {
-        struct slot *s = &d->slots[i];
-        cudaEvent_t *events[SLOT_EVENTS];
-
-        slot_events(s, events);
-        for (unsigned k = 0; k < SLOT_EVENTS; k++)
-            if (*events[k])
-                (void)cudaEventDestroy(*events[k]);
-        if (s->stream)
-            (void)cudaStreamDestroy(s->stream);
-        free(s->plan.arrays.blocks);
-    }
-    for (unsigned i = 0; i < d->symbols_count; i++)
-        if (d->symbols[i].free)
-            (void)cudaEventDestroy(d->symbols[i].free);
-    for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
-        if (d->kept[i].released)
-            (void)cudaEventDestroy(d->kept[i].released);
-    for (unsigned i = 0; i < d->options.tuning->copies; i++) {
-        if (d->copies[i].begun)
-            (void)cudaEventDestroy(d->copies[i].begun);
-        if (d->copies[i].done)
-            (void)cudaEventDestroy(d->copies[i].done);
-    }
-    if (d->copy_stream)
-        (void)cudaStreamDestroy(d->copy_stream);
-    if (d->resolve_stream)
-        (void)cudaStreamDestroy(d->resolve_stream);
-    if (d->memory)
-        (void)cudaFree(d->memory);
-    pinned_piece_close(&d->host_memory, NULL);
+    for (unsigned i = 0; i < d->slot_count; i++)
+        free(d->slots[i].plan.arrays.blocks);
+    cuda_owned_free(&d->owned);
     free(d);
 }

@@ -38,8 +38,7 @@ struct zstd_device_options {
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
-    bool timed;      /* the times of batches are wanted */
-    /* Told of copies of compressed bytes that have ended; NULL, or times are wanted. */
+    /* Told of copies of compressed bytes that have ended. NULL: nobody is. */
     void (*copied)(void *context, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes);
     void *context;
     const struct gpu_tuning *tuning;
@@ -60,11 +59,9 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input)
 /* Gives the next `size` bytes, at offset `origin` of the input. The rest of the range before is
    dropped: so the new one begins with it. They stay as they are until zstd_device_passed is behind
    them. `rest`: bytes of the input up to where a batch is to end, these among them: up to there all
-   are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned to 16
-   as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND after them that
-   can be read. */
+   are made of the same size. */
 void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
-                      uint64_t origin, const unsigned char *on_device);
+                      uint64_t origin);
 
 /* Has what is given next begin at a multiple of ZSTD_DEVICE_ALIGNMENT of the output: up to so many
    bytes before it stand for nothing. It begins with a frame. */
@@ -105,8 +102,7 @@ enum zstd_more {
 };
 
 /* With `more`, another range will follow: the batch is then held (STARVED), and takes what it waits
-   for from the next range. Its bytes of this range are copied meanwhile. With `on_device` none is
-   held. */
+   for from the next range. Its bytes of this range are copied meanwhile. */
 enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more);
 
 /* Whether a batch is held. */
@@ -118,12 +114,10 @@ struct zstd_device_output {
     uint64_t size;     /* bytes; what is refused is not part of them */
     bool refused;      /* a block of it was: nothing of later batches is good, either */
     uint64_t frame;    /* offset in the input of the refused block's frame */
-    const struct zstd_plan_block *blocks;              /* until the batch is left */
-    uint32_t block_count;                              /* that are good */
-    uint64_t input_begin;                              /* offset in the input */
-    cudaEvent_t done;                                  /* its bytes are there; has passed already */
-    cudaEvent_t begun;                                 /* recorded if times are wanted */
-    float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
+    const struct zstd_plan_block *blocks; /* until the batch is left */
+    uint32_t block_count;                 /* that are good */
+    uint64_t input_begin;                 /* offset in the input */
+    cudaEvent_t begun, done; /* its kernels have begun; its bytes are there. Both have passed. */
 };
 
 /* Whether the oldest batch that has not been taken is decoded. Queues what can be queued by now. */
@@ -157,7 +151,7 @@ const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t pos
 bool zstd_device_failed(const struct zstd_device *d);
 const char *zstd_device_error(const struct zstd_device *d);
 
-/* How many batches there are at a time, and of how many bytes: for reports. */
-unsigned zstd_device_slots(const struct zstd_device *d, size_t *batch);
+/* Bytes of output that are aimed at for a batch. */
+size_t zstd_device_batch(const struct zstd_device *d);
 
 #endif
