@@ -277,9 +277,8 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
     return NULL;
 }
 
-static bool cuda_finds(enum element_type type, unsigned wants)
+static bool cuda_finds(unsigned wants)
 {
-    (void)type;
     return (wants & ~(CUDA_FINDS_MISSING | PARTIAL_SPLIT)) == 0;
 }
 

@@ -302,9 +302,8 @@ struct engine {
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_state *);
 
-    /* Whether it can compute all of `wants` (partial_want bits) of elements of the type. NULL: it
-       always can. */
-    bool (*finds)(enum element_type type, unsigned wants);
+    /* Whether it can compute all of `wants` (partial_want bits). NULL: it always can. */
+    bool (*finds)(unsigned wants);
 
     /* The name of the hardware for --verbose: "avx512" or "NVIDIA H200". */
     const char *(*describe)(const struct engine_state *);
@@ -359,10 +358,10 @@ struct engine {
     const struct engine_slices *slices;
 };
 
-/* Whether an engine can compute all of `wants` (partial_want bits) of elements of the type. */
-static inline bool engine_finds(const struct engine *engine, enum element_type type, unsigned wants)
+/* Whether an engine can compute all of `wants` (partial_want bits). */
+static inline bool engine_finds(const struct engine *engine, unsigned wants)
 {
-    return !engine->finds || engine->finds(type, wants);
+    return !engine->finds || engine->finds(wants);
 }
 
 /* An engine by its number. */

@@ -213,7 +213,7 @@ static void observe(struct run *run, uint64_t now)
     struct gpu_observation *o = &run->observed;
 
     o->no_kernels = run->arrays || run->keys || run->info->scattered ||
-                    !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
+                    !engine_finds(engine_get(ENGINE_CUDA), run->setup.wants);
     o->compressed = run->info->compressed;
     o->small = run->info->input_bytes < GPU_INPUT_MIN;
     o->in_order = !run->info->parallel;
@@ -404,8 +404,7 @@ static bool prepare_gpu_decode(struct run *run, bool *failed)
     char reason[ENGINE_REASON_MAX];
 
     *failed = false;
-    if (run->options->device == DEVICE_AUTO &&
-        !engine_finds(&engine_cuda, run->setup.type, run->setup.wants)) {
+    if (run->options->device == DEVICE_AUTO && !engine_finds(&engine_cuda, run->setup.wants)) {
         run->plan->no_gpu = PLAN_NO_KERNELS;
         return false;
     }

@@ -329,7 +329,7 @@ static bool engine_has_kernels(const struct run *run)
         return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                              "it is stored in chunks, which the GPU cannot read");
     if (run->options->device != DEVICE_GPU ||
-        engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
+        engine_finds(engine_get(ENGINE_CUDA), run->setup.wants))
         return true;
     return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                          "the GPU has no kernels for these operations on %s",
@@ -359,15 +359,15 @@ struct input {
     struct source_file file; /* which file it was */
 };
 
-/* The plan for an input with these facts, of elements of a type. */
+/* The plan for an input with these facts. */
 static struct plan make_plan(struct session *session, const struct source_facts *facts,
-                             enum element_type type, bool cpu_alone)
+                             bool cpu_alone)
 {
     const struct session_options *options = session->options;
     const struct plan_request request = {
         .device = options->device,
         .cpu_alone = cpu_alone,
-        .no_kernels = !engine_finds(&engine_cuda, type, options->wants),
+        .no_kernels = !engine_finds(&engine_cuda, options->wants),
         .forced = session_tuning(options)->gpu_always,
         .gpu = gpu_state(&session->gpu),
         .cores = session->cores,
@@ -415,7 +415,7 @@ static bool plan_pass(struct session *session, struct input *in)
     if (!source_find_facts(in->source, options->device == DEVICE_AUTO && !cpu_alone, &facts))
         return false;
     forget_later_bytes(session, facts.size);
-    in->plan = make_plan(session, &facts, options->input.type, cpu_alone);
+    in->plan = make_plan(session, &facts, cpu_alone);
     prepare_gpu(session, &in->plan);
     return true;
 }
@@ -457,7 +457,7 @@ static struct plan plan_array(struct session *session, const struct source *cont
     }
     if (!facts.compressed)
         return plan;
-    plan = make_plan(session, &facts, array->type, tallied || facts.size == 0);
+    plan = make_plan(session, &facts, tallied || facts.size == 0);
     if (tallied || facts.size == 0)
         plan.no_gpu = "it does not decode the input";
     return plan;
