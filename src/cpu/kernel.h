@@ -305,6 +305,7 @@ struct cpu_reducer {
     struct partial partial;
     unsigned wants;
     cpu_kernel *kernel;
+    size_t (*search)(const void *x, size_t count, uint64_t bits, bool truth); /* see cpu_kernels */
     enum element_type type;
     const struct cpu_missing *missing; /* what `kernel` leaves out and counts; NULL for nothing */
     struct cpu_candidate min, max;

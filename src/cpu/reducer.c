@@ -80,6 +80,7 @@ bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernel
     r->type = type;
     r->missing = NULL;
     r->kernel = cpu_kernels_find(kernels, type, r->wants);
+    r->search = kernels->search[__builtin_ctzll(element_size(type))];
     if (has_cells && !r->cells)
         r->cells = calloc(CPU_CELLS, sizeof *r->cells);
     return r->cells || !has_cells;
@@ -208,73 +209,15 @@ void cpu_begin_chunk(struct cpu_reducer *r)
     r->last_exponent = 0;
 }
 
-/* Elements that are looked at together: compilers make vectors of loops of known length. */
-#define LOOK 64
-
-/* NAME(x, count, bits): how many of `count` elements at x come before the first one with these
-   bits; `count` where there is none. */
-#define LOOK_FOR(NAME, TYPE)                                                \
-    static size_t NAME(const unsigned char *x, size_t count, uint64_t bits) \
-    {                                                                       \
-        const TYPE wanted = (TYPE)bits;                                     \
-        TYPE line[LOOK];                                                    \
-        size_t i = 0;                                                       \
-                                                                            \
-        for (; count - i >= LOOK; i += LOOK) {                              \
-            TYPE found = 0;                                                 \
-                                                                            \
-            memcpy(line, x + i * sizeof *line, sizeof line);                \
-            for (size_t j = 0; j < LOOK; j++)                               \
-                found |= line[j] == wanted;                                 \
-            if (found)                                                      \
-                break;                                                      \
-        }                                                                   \
-        for (; i < count; i++) {                                            \
-            memcpy(line, x + i * sizeof *line, sizeof *line);               \
-            if (line[0] == wanted)                                          \
-                break;                                                      \
-        }                                                                   \
-        return i;                                                           \
-    }
-LOOK_FOR(look_for8, uint8_t)
-LOOK_FOR(look_for16, uint16_t)
-LOOK_FOR(look_for32, uint32_t)
-LOOK_FOR(look_for64, uint64_t)
-
-/* Looks for a key of truth values, which have more bits than values. */
-static size_t look_for_truth(const struct cpu_candidate *c)
-{
-    size_t i = 0;
-
-    while (i < c->count && element_key(ELEMENT_BOOL, c->block + i) != c->key)
-        i++;
-    return i;
-}
-
 /* The index of the first element of the candidate's block that has its key. */
 static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *c)
 {
-    uint64_t bits;
+    const bool truth = element_formats[r->type].kind == ELEMENT_TRUTH;
+    uint64_t bits = (uint64_t)c->key; /* those of a truth value */
     size_t i;
 
-    if (!element_key_bits(r->type, c->key, &bits)) {
-        i = look_for_truth(c);
-    } else {
-        switch (element_size(r->type)) {
-        case sizeof(uint8_t):
-            i = look_for8(c->block, c->count, bits);
-            break;
-        case sizeof(uint16_t):
-            i = look_for16(c->block, c->count, bits);
-            break;
-        case sizeof(uint32_t):
-            i = look_for32(c->block, c->count, bits);
-            break;
-        default:
-            i = look_for64(c->block, c->count, bits);
-            break;
-        }
-    }
+    (void)element_key_bits(r->type, c->key, &bits);
+    i = r->search(c->block, c->count, bits, truth);
     return i < c->count ? c->index + i : PARTIAL_NO_INDEX;
 }
 

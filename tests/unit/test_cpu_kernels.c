@@ -54,6 +54,7 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
     r->scratch = scratch;
     r->cells = cells;
     r->kernel = cpu_kernels_find(k, type, wants);
+    r->search = k->search[__builtin_ctzll(element_size(type))];
 }
 
 static void check(struct tap_family *family, const struct cpu_reducer *r,
