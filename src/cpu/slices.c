@@ -716,25 +716,22 @@ static void clear_places(struct cpu_slices *s, size_t count)
             (struct cpu_slice_places){INT64_MAX, INT64_MIN, PARTIAL_NO_INDEX, PARTIAL_NO_INDEX};
 }
 
-/* As cpu_slices_clear, but for what is made of elements; so are the next ones. */
-static void clear_slices(struct cpu_slices *s, size_t count)
+/* Slices of numbers that are made of elements are opened, cleared and closed like those of the elements;
+   nothing is made of them. */
+
+void cpu_slices_clear(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
     end(s);
     if (s->places)
         clear_places(s, count);
-}
-
-void cpu_slices_clear(struct cpu_slices *s, size_t count)
-{
-    clear_slices(s, count);
     for (int k = 0; k < CPU_DERIVED; k++)
         if (s->derived[k])
-            clear_slices(s->derived[k], count);
+            cpu_slices_clear(s->derived[k], count);
 }
 
-static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
-                        unsigned wants, bool fast, size_t room)
+bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                     unsigned wants, bool fast, size_t room)
 {
     const size_t lanes = CPU_LANES_MAX, all = (room + 2 * lanes - 1) / lanes * lanes;
     bool good;
@@ -771,27 +768,19 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
     s->all = all;
     if (good && kind == CPU_SLICES_ROWS)
         reach(s, room);
-    return good;
-}
-
-bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
-                     unsigned wants, bool fast, size_t room)
-{
-    bool good = open_slices(s, kind, type, wants, fast, room);
-
     for (int k = 0; k < CPU_DERIVED && fast && good; k++) {
         const enum cpu_derived which = (enum cpu_derived)k;
 
         if (!is_derived(which, type, wants))
             continue;
         s->derived[k] = calloc(1, sizeof *s->derived[k]);
-        good = s->derived[k] && open_slices(s->derived[k], kind, derived_type(which, type),
-                                            derived_wants(which, wants), true, room);
+        good = s->derived[k] && cpu_slices_open(s->derived[k], kind, derived_type(which, type),
+                                                derived_wants(which, wants), true, room);
     }
     return good;
 }
 
-static void close_slices(struct cpu_slices *s)
+void cpu_slices_close(struct cpu_slices *s)
 {
     for (size_t i = 0; s->partial && i < s->room; i++)
         free(s->partial[i]);
@@ -803,14 +792,9 @@ static void close_slices(struct cpu_slices *s)
     free(s->max);
     free(s->places);
     free(s->special);
-}
-
-void cpu_slices_close(struct cpu_slices *s)
-{
-    close_slices(s);
     for (int k = 0; k < CPU_DERIVED; k++)
         if (s->derived[k]) {
-            close_slices(s->derived[k]);
+            cpu_slices_close(s->derived[k]);
             free(s->derived[k]);
         }
     memset(s, 0, sizeof *s);
@@ -863,7 +847,7 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                 return false;
         }
         z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
-        if (!open_slices(&z->folded, CPU_SLICES_COLUMNS, type, wants, true, FOLD_MAX))
+        if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, true, FOLD_MAX))
             return false;
     }
     if (split)
@@ -942,31 +926,26 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     return good;
 }
 
-static void close_slicer(struct cpu_slicer *z)
+void cpu_slicer_close(struct cpu_slicer *z)
 {
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (z->derived[k]) {
+            z->derived[k]->masking = NULL;
+            cpu_slicer_close(z->derived[k]);
+            free(z->derived[k]);
+        }
+    for (int k = 0; k < 3; k++)
+        free(z->made[k]);
     cpu_reducer_close(&z->reducer);
     cpu_split_close(z->sides);
     if (z->folded.room > 0)
-        close_slices(&z->folded);
+        cpu_slices_close(&z->folded);
     free(z->scratch);
     free(z->turned);
     free(z->present);
     free(z->native);
     free(z->found);
     free(z->masking);
-}
-
-void cpu_slicer_close(struct cpu_slicer *z)
-{
-    for (int k = 0; k < CPU_DERIVED; k++)
-        if (z->derived[k]) {
-            z->derived[k]->masking = NULL;
-            close_slicer(z->derived[k]);
-            free(z->derived[k]);
-        }
-    for (int k = 0; k < 3; k++)
-        free(z->made[k]);
-    close_slicer(z);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -2641,8 +2620,8 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     }
 }
 
-static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                         size_t first, size_t count)
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
+                      size_t first, size_t count)
 {
     begin(s, count);
     for (size_t i = 0; i < count; i++) {
@@ -2663,15 +2642,9 @@ static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struc
         if (p)
             partial_merge(p, other->partial[k]);
     }
-}
-
-void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                      size_t first, size_t count)
-{
-    merge_slices(z, s, other, first, count);
     for (int k = 0; k < CPU_DERIVED; k++)
         if (z->derived[k]) {
-            merge_slices(z->derived[k], s->derived[k], other->derived[k], first, count);
+            cpu_slicer_merge(z->derived[k], s->derived[k], other->derived[k], first, count);
             z->failed = z->failed || z->derived[k]->failed;
         }
 }
