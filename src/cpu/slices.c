@@ -11,6 +11,7 @@
 #include "cpu/convert.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
+#include "sys/inline.h"
 
 /*
  * Keys of extremes: exact_key's, or, of columns of up to 32 bits, the v_order's of binary32 (simd.h),
@@ -59,22 +60,31 @@ static inline int32_t narrow_key(int64_t key)
     return order(bits);
 }
 
-/* Takes keys into the extremes number i. */
-#define DEFINE_TAKE_KEYS(name, key_type)                                                \
-    static inline void name(key_type mins[], key_type maxs[], size_t i, key_type least, \
-                            key_type greatest)                                          \
-    {                                                                                   \
-        mins[i] = least < mins[i] ? least : mins[i];                                    \
-        maxs[i] = greatest > maxs[i] ? greatest : maxs[i];                              \
-    }
-DEFINE_TAKE_KEYS(take_keys32, int32_t)
-DEFINE_TAKE_KEYS(take_keys64, int64_t)
-
-/* Key number i, of `size` bytes each, as an exact_key. */
-static inline int64_t key(const void *keys, size_t i, size_t size)
+/* A key of extremes as it is kept, and one to be kept, of an exact_key. */
+static inline int64_t kept_key(const struct cpu_slices *s, const void *keys, size_t i)
 {
-    return size == sizeof(int32_t) ? wide_key(((const int32_t *)keys)[i])
-                                   : ((const int64_t *)keys)[i];
+    return s->key_size == sizeof(int32_t) ? ((const int32_t *)keys)[i] : ((const int64_t *)keys)[i];
+}
+
+static inline int64_t key_to_keep(const struct cpu_slices *s, int64_t key)
+{
+    return s->key_size == sizeof(int32_t) ? narrow_key(key) : key;
+}
+
+/* Takes keys, as they are kept, into the extremes number i. */
+static inline void take_keys(struct cpu_slices *s, size_t i, int64_t least, int64_t greatest)
+{
+    if (s->key_size == sizeof(int32_t)) {
+        int32_t *min = s->min, *max = s->max;
+
+        min[i] = least < min[i] ? (int32_t)least : min[i];
+        max[i] = greatest > max[i] ? (int32_t)greatest : max[i];
+    } else {
+        int64_t *min = s->min, *max = s->max;
+
+        min[i] = least < min[i] ? least : min[i];
+        max[i] = greatest > max[i] ? greatest : max[i];
+    }
 }
 
 /*
@@ -281,7 +291,7 @@ struct cpu_integer_found {
 _Static_assert(INTEGERS_TOGETHER <= CPU_INTEGER_COLUMNS, "there is room for rows");
 
 /* Adds a sum, below 2^53: what is rounded is an integer, too, and the sum of all such is small. */
-static void add_sum(const struct cpu_slice_results *s, size_t i, int64_t sum)
+static void add_sum(struct cpu_slices *s, size_t i, int64_t sum)
 {
     double error;
 
@@ -300,42 +310,44 @@ static int32_t integer_key(int64_t x)
 }
 
 /* Takes the extremes of a slice: the keys of floats that are equal. */
-static void take_keys(const struct cpu_slice_results *s, size_t key_size, size_t i, int64_t min,
-                      int64_t max)
+static void take_integers(struct cpu_slices *s, size_t i, int64_t min, int64_t max)
 {
-    if (key_size == sizeof(int32_t))
-        take_keys32(s->min, s->max, i, integer_key(min), integer_key(max));
+    if (s->key_size == sizeof(int32_t))
+        take_keys(s, i, integer_key(min), integer_key(max));
     else
-        take_keys64(s->min, s->max, i, exact_key((double)min), exact_key((double)max));
+        take_keys(s, i, exact_key((double)min), exact_key((double)max));
 }
 
 /* Adds what was found of `count` slices, the first of which is number `at` of those found. */
-static void add_integers(const struct cpu_slice_results *s, size_t key_size, size_t first,
-                         size_t count, bool sums, const struct cpu_integer_found *found, size_t at)
+static void add_integers(const struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         size_t count, size_t at)
 {
-    for (size_t i = 0; sums && i < count; i++)
+    const struct cpu_integer_found *found = z->found;
+
+    for (size_t i = 0; z->sums && i < count; i++)
         add_sum(s, first + i, found->sum[at + i]);
     for (size_t i = 0; s->min && i < count; i++)
-        take_keys(s, key_size, first + i, found->min[at + i], found->max[at + i]);
+        take_integers(s, first + i, found->min[at + i], found->max[at + i]);
 }
 
-/* Adds to the results of `rows` slices, which are rows of `length` elements of `size` bytes: as
-   many as SLICES_INTEGER_LENGTH, or more. Keys have key_size bytes; without extremes there are
-   none. *found is scratch memory. */
-static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_integer_found *found,
-                         const struct cpu_slice_results *to, size_t key_size, bool sums,
-                         const unsigned char *x, size_t rows, size_t length, size_t size)
+/* Takes rows of `length` elements, as many as SLICES_INTEGER_LENGTH, or more. */
+static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t rows, size_t length)
 {
+    const size_t size = element_size(z->given);
     const size_t together = length > LENGTH_MOST ? 1 : INTEGERS_TOGETHER;
+    struct cpu_integer_found *found = z->found;
+
+    begin(s, first + rows);
     for (size_t i = 0; i < rows; i += together) {
         const size_t n = rows - i < together ? rows - i : together;
 
         for (size_t at = 0; at < length; at += LENGTH_MOST) {
             const size_t part = length - at < LENGTH_MOST ? length - at : LENGTH_MOST;
 
-            kernels->rows(x + (i * length + at) * size, n, part, sums ? found->sum : NULL,
-                          to->min ? found->min : NULL, found->max);
-            add_integers(to, key_size, i, n, sums, found, 0);
+            z->integer->rows(x + (i * length + at) * size, n, part, z->sums ? found->sum : NULL,
+                             s->min ? found->min : NULL, found->max);
+            add_integers(z, s, first + i, n, 0);
         }
     }
 }
@@ -346,15 +358,16 @@ static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_in
 #define INTEGER_COLUMNS_LEAST(size) ((size_t)64 / (size))
 #define INTEGER_ROWS_LEAST(size) ((size_t)((size) == sizeof(uint32_t) ? 3 : 6))
 
-/* Adds `columns` slices, at least INTEGER_COLUMNS_LEAST, of `rows` elements each, `stride` bytes apart. The
-   last ones are found together with some before them. */
-static void integer_columns(const struct cpu_integer_slices *kernels,
-                            struct cpu_integer_found *found, const struct cpu_slice_results *to,
-                            size_t key_size, bool sums, const unsigned char *x, size_t stride,
-                            size_t rows, size_t columns, size_t size)
+/* Takes columns, INTEGER_COLUMNS_LEAST of them, at least. The last ones are found together with some
+   before them. */
+static void take_integer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const unsigned char *x, size_t stride, size_t rows, size_t columns)
 {
-    const size_t least = INTEGER_COLUMNS_LEAST(size);
+    const size_t size = element_size(z->given), least = INTEGER_COLUMNS_LEAST(size);
+    struct cpu_integer_found *found = z->found;
 
+    begin(s, first + columns);
+    s->low_used = true;
     for (size_t i = 0; i < rows; i += ROWS_MOST) {
         const size_t n = rows - i < ROWS_MOST ? rows - i : ROWS_MOST;
 
@@ -363,9 +376,10 @@ static void integer_columns(const struct cpu_integer_slices *kernels,
 
             some = left < CPU_INTEGER_COLUMNS ? left : CPU_INTEGER_COLUMNS;
             some -= before > 0 ? 0 : some % least;
-            kernels->columns(x + i * stride + (j - before) * size, stride, n, before + some,
-                             sums ? found->sum : NULL, to->min ? found->min : NULL, found->max);
-            add_integers(to, key_size, j, some, sums, found, before);
+            z->integer->columns(x + i * stride + (j - before) * size, stride, n, before + some,
+                                z->sums ? found->sum : NULL, s->min ? found->min : NULL,
+                                found->max);
+            add_integers(z, s, first + j, some, before);
         }
     }
 }
@@ -437,12 +451,9 @@ static inline double load(const unsigned char *x, enum element_type type)
 /* Takes the key of an element that is no NaN. */
 static inline void take_key(struct cpu_slices *sums, size_t at, double x)
 {
-    const int64_t key = exact_key(x);
+    const int64_t key = key_to_keep(sums, exact_key(x));
 
-    if (sums->key_size == sizeof(int32_t))
-        take_keys32(sums->min, sums->max, at, narrow_key(key), narrow_key(key));
-    else
-        take_keys64(sums->min, sums->max, at, key, key);
+    take_keys(sums, at, key, key);
 }
 
 /* Takes elements of a run until the sum of one does not fit. Returns how many. */
@@ -948,20 +959,22 @@ void cpu_slicer_close(struct cpu_slicer *z)
     free(z->masking);
 }
 
-/* The key of an element, whose type is the slices', from that of the float it was taken as. */
-static int64_t found_key(const struct cpu_slices *s, int64_t key)
+/* The key of an element, whose type is the slices', from the one that is kept. */
+static int64_t found_key(const struct cpu_slices *s, int64_t kept)
 {
+    const int64_t key = s->key_size == sizeof(int32_t) ? wide_key((int32_t)kept) : kept;
+
     return s->as_floats ? (int64_t)exact_key_value(key) : key;
 }
 
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key(s->min, i, s->key_size));
+    return found_key(s, kept_key(s, s->min, i));
 }
 
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key(s->max, i, s->key_size));
+    return found_key(s, kept_key(s, s->max, i));
 }
 
 /* Slices whose extremes are converted together: compilers make vectors of loops of known length. */
@@ -1016,11 +1029,7 @@ void cpu_slices_integer_extremes(const struct cpu_slices *s, size_t from, size_t
 /* Whether a key of extremes is one, of elements. */
 static bool has_keys(const struct cpu_slices *s, size_t i)
 {
-    if (!s->min)
-        return false;
-    if (s->key_size == sizeof(int32_t))
-        return ((const int32_t *)s->min)[i] <= ((const int32_t *)s->max)[i];
-    return ((const int64_t *)s->min)[i] <= ((const int64_t *)s->max)[i];
+    return s->min && kept_key(s, s->min, i) <= kept_key(s, s->max, i);
 }
 
 /* Adds what the kernels found of a slice to a partial result, but for the count. */
@@ -1216,31 +1225,32 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
     *p = r->partial;
 }
 
-/* Adds another slice's sums and keys to those of one. */
-static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
-                      const struct cpu_slices *other, size_t j)
+/* Adds two numbers to the sum of a slice. */
+static ALWAYS_INLINE void add_numbers(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                                      double high, double low)
 {
     struct slice_pair sum = {s->high[i], s->low[i], false};
     struct partial *p;
 
     s->low_used = true;
-    slice_pair_add(&sum, other->high[j], other->low[j]);
+    slice_pair_add(&sum, high, low);
     if (!sum.left) {
         s->high[i] = sum.high;
         s->low[i] = sum.low;
     } else if ((p = partial_of(z, s, i))) {
         drain(s, i, p);
-        exact_add(&p->sum, other->high[j]);
-        exact_add(&p->sum, other->low[j]);
+        exact_add(&p->sum, high);
+        exact_add(&p->sum, low);
     }
-    if (!s->min)
-        return;
-    if (s->key_size == sizeof(int32_t))
-        take_keys32(s->min, s->max, i, ((const int32_t *)other->min)[j],
-                    ((const int32_t *)other->max)[j]);
-    else
-        take_keys64(s->min, s->max, i, ((const int64_t *)other->min)[j],
-                    ((const int64_t *)other->max)[j]);
+}
+
+/* Adds another slice's sums and keys, which are of one size, to those of one. */
+static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                      const struct cpu_slices *other, size_t j)
+{
+    add_numbers(z, s, i, other->high[j], other->low[j]);
+    if (s->min)
+        take_keys(s, i, kept_key(s, other->min, j), kept_key(s, other->max, j));
 }
 
 /* The place for a kernel's results from slice `first` on. */
@@ -1299,10 +1309,7 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
         for (size_t row = 0; row < n; row++) {
             if (bad[row]) {
                 to->high[at + row] = to->low[at + row] = 0;
-                if (to->min) {
-                    ((int64_t *)to->min)[at + row] = INT64_MAX;
-                    ((int64_t *)to->max)[at + row] = INT64_MIN;
-                }
+                clear_extremes(to, at + row, at + row + 1);
                 if (length >= SPECIAL_ROW)
                     take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
                 else if (!take_one_by_one(s, first + i + row, to, at + row, z->type,
@@ -1487,18 +1494,6 @@ static bool square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, siz
             exact_wide_add_squares(&p->squares, &value, 1);
     }
     return false;
-}
-
-/* Takes rows by the kernels of integers. */
-static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                              const unsigned char *x, size_t rows, size_t length)
-{
-    struct cpu_slice_results to;
-
-    begin(s, first + rows);
-    to = results_from(s, first);
-    integer_rows(z->integer, z->found, &to, s->key_size, z->sums, x, rows, length,
-                 element_size(z->given));
 }
 
 /* Makes what was made elements of the type that it is taken as. */
@@ -1701,12 +1696,6 @@ static size_t rows_to_search(size_t size)
     return size == sizeof(uint8_t) ? UINT8_MAX : size == sizeof(uint16_t) ? UINT16_MAX : SIZE_MAX;
 }
 
-/* A key of extremes as it is kept. */
-static inline int64_t kept_key(const struct cpu_slices *s, const void *keys, size_t i)
-{
-    return s->key_size == sizeof(int32_t) ? ((const int32_t *)keys)[i] : ((const int64_t *)keys)[i];
-}
-
 /* The bits of the elements that have such a key, as they come: of a truth value 0 or 1. */
 static inline uint64_t bits_to_search(const struct cpu_slicer *z, const struct cpu_slices *s,
                                       int64_t kept)
@@ -1720,7 +1709,7 @@ static inline uint64_t bits_to_search(const struct cpu_slicer *z, const struct c
     } else if (z->given == ELEMENT_F64) {
         bits = exact_bits(exact_key_value(kept));
     } else {
-        const int64_t key = found_key(s, narrow ? wide_key((int32_t)kept) : kept);
+        const int64_t key = found_key(s, kept);
 
         bits = z->given == ELEMENT_U64 ? (uint64_t)key ^ UINT64_C(1) << 63 : (uint64_t)key;
         if (!element_is_integer(z->given))
@@ -1744,29 +1733,16 @@ static inline void find_wanted(const struct cpu_slices *s, size_t i, uint64_t in
         s->seeks[1] && keys[0] <= keys[1] && (keys[1] != p->max_key || index < p->max_index);
 }
 
-/* Takes an extreme and its place. If keys are equal, the lesser index is kept. */
-static inline void take_min_place(struct cpu_slice_places *p, int64_t key, uint64_t index)
-{
-    if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
-        p->min_key = key;
-        p->min_index = index;
-    }
-}
-
-static inline void take_max_place(struct cpu_slice_places *p, int64_t key, uint64_t index)
-{
-    if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
-        p->max_key = key;
-        p->max_index = index;
-    }
-}
-
+/* Takes the least, or the greatest, and its place. If keys are equal, the lesser index is kept. */
 static inline void take_place(struct cpu_slice_places *p, bool max, int64_t key, uint64_t index)
 {
-    if (max)
-        take_max_place(p, key, index);
-    else
-        take_min_place(p, key, index);
+    int64_t *const kept = max ? &p->max_key : &p->min_key;
+    uint64_t *const at = max ? &p->max_index : &p->min_index;
+
+    if ((max ? key > *kept : key < *kept) || (key == *kept && index < *at)) {
+        *kept = key;
+        *at = index;
+    }
 }
 
 /* Looks for the extremes of a slice: in `count` elements that are `stride` bytes apart. */
@@ -2183,18 +2159,6 @@ static void take_columns_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t
         take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
 }
 
-/* Takes columns by the kernels of integers: INTEGER_COLUMNS_LEAST of them, at least. */
-static void take_integer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                                 const unsigned char *x, size_t stride, size_t rows, size_t columns)
-{
-    const struct cpu_slice_results to = results_from(s, first);
-
-    begin(s, first + columns);
-    s->low_used = true;
-    integer_columns(z->integer, z->found, &to, s->key_size, z->sums, x, stride, rows, columns,
-                    element_size(z->given));
-}
-
 /* Takes columns that were made, whose rows follow each other. */
 static void take_made_columns(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
                               size_t first, const void *made, size_t rows, size_t columns)
@@ -2506,24 +2470,19 @@ static void add_part(const struct engine_found *found, size_t i, uint64_t index,
         p->below_key = more->below[i];
 }
 
-/* Sets a key of the slices from one of a GPU's, of the slicer's type. */
-static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void *to,
-                    const struct engine_found *found, const void *keys, size_t i)
+/* A key to be kept, of one of a GPU's, of the slicer's type. */
+static int64_t key_of_part(const struct cpu_slicer *z, const struct cpu_slices *s,
+                           const struct engine_found *found, const void *keys, size_t i)
 {
-    const bool narrow = s->key_size == sizeof(int32_t);
     int32_t order;
-    int64_t key;
 
     if (found->element_keys || element_size(z->given) == sizeof(double)) {
-        key = ((const int64_t *)keys)[i];
-        if (s->as_floats)
-            key = exact_key((double)key);
-        order = narrow ? narrow_key(key) : 0;
-    } else {
-        order = ((const int32_t *)keys)[i];
-        key = narrow ? 0 : wide_key(order);
+        const int64_t key = ((const int64_t *)keys)[i];
+
+        return key_to_keep(s, s->as_floats ? exact_key((double)key) : key);
     }
-    memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
+    order = ((const int32_t *)keys)[i];
+    return s->key_size == sizeof order ? order : wide_key(order);
 }
 
 /* Adds two numbers, and a key, to slice i of those that are made of elements: the key of a magnitude, as
@@ -2532,38 +2491,28 @@ static void add_derived_part(struct cpu_slicer *z, struct cpu_slices *s, enum cp
                              size_t i, double high, double low, const int64_t *least)
 {
     struct cpu_slices *to = s->derived[which];
-    int64_t key[2];
-    struct cpu_slices one = {.high = &high, .low = &low, .min = &key[0], .max = &key[1]};
 
     if (!to)
         return;
-    if (to->min && !least) {
-        clear_keys(one.min, 1, to->key_size, true);
-        clear_keys(one.max, 1, to->key_size, false);
-    } else if (to->min) {
-        const int64_t wide =
-            s->as_floats ? exact_key((double)((uint64_t)*least ^ UINT64_C(1) << 63)) : *least;
-        const int32_t narrow = to->key_size == sizeof narrow ? narrow_key(wide) : 0;
+    add_numbers(z->derived[which], to, i, high, low);
+    if (to->min && least) {
+        const int64_t key = key_to_keep(
+            to, s->as_floats ? exact_key((double)((uint64_t)*least ^ UINT64_C(1) << 63)) : *least);
 
-        memcpy(one.min, to->key_size == sizeof narrow ? (const void *)&narrow : &wide,
-               to->key_size);
-        memcpy(one.max, one.min, to->key_size);
+        take_keys(to, i, key, key);
     }
-    add_slice(z->derived[which], to, i, &one, 0);
     z->failed = z->failed || z->derived[which]->failed;
 }
 
-/* Adds what a GPU has found beside the sum and the extremes of part number `at`, which has extremes if
-   their keys are given. */
+/* Adds what a GPU has found beside the sum and the extremes of part number `at`. The keys of these, as
+   they are kept, are not in order if there are none. */
 static void add_more(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
                      const struct engine_found_more *more, size_t at, uint64_t index,
-                     const struct cpu_slices *one)
+                     const int64_t keys[2])
 {
-    const bool numbers = one->min && kept_key(s, one->min, 0) <= kept_key(s, one->max, 0);
-
-    if (s->places && numbers) {
-        take_min_place(&s->places[i], kept_key(s, one->min, 0), index + more->min_index[at]);
-        take_max_place(&s->places[i], kept_key(s, one->max, 0), index + more->max_index[at]);
+    if (s->places && keys[0] <= keys[1]) {
+        take_place(&s->places[i], false, keys[0], index + more->min_index[at]);
+        take_place(&s->places[i], true, keys[1], index + more->max_index[at]);
     }
     for (int k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
         add_derived_part(z, s,
@@ -2583,19 +2532,15 @@ static void add_more(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
                     const struct engine_found *found, size_t at, size_t step, uint64_t index)
 {
-    int64_t keys[2] = {0, 0};
-    double high, low = 0;
-    struct cpu_slices one = {
-        .high = &high, .low = &low, .min = s->min ? keys : NULL, .max = s->min ? keys + 1 : NULL};
     struct partial *p;
 
     begin_all(s, first + count);
     for (size_t i = 0; i < count; i++, at += step) {
         const struct cpu_slice_special some = {
             .missing = found->more.missing ? found->more.missing[at] : 0};
+        int64_t keys[2] = {INT64_MAX, INT64_MIN};
 
-        high = found->high[at];
-        if (isnan(high))
+        if (isnan(found->high[at]))
             continue;
         if (some.missing > 0 && !special_add(s, first + i, &some))
             z->failed = true;
@@ -2605,18 +2550,13 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
                 add_part(found, at, index, p);
             continue;
         }
-        if (found->low)
-            low = found->low[at];
-        if (s->min) {
-            clear_keys(one.min, 1, s->key_size, true);
-            clear_keys(one.max, 1, s->key_size, false);
-        }
+        add_numbers(z, s, first + i, found->high[at], found->low ? found->low[at] : 0);
         if (s->min && !lacks_keys(found, at)) {
-            set_key(z, s, &keys[0], found, found->min, at);
-            set_key(z, s, &keys[1], found, found->max, at);
+            keys[0] = key_of_part(z, s, found, found->min, at);
+            keys[1] = key_of_part(z, s, found, found->max, at);
+            take_keys(s, first + i, keys[0], keys[1]);
         }
-        add_slice(z, s, first + i, &one, 0);
-        add_more(z, s, first + i, &found->more, at, index, &one);
+        add_more(z, s, first + i, &found->more, at, index, keys);
     }
 }
 
@@ -2631,8 +2571,8 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct c
         if (s->fast && k < other->filled)
             add_slice(z, s, i, other, k);
         if (s->places) {
-            take_min_place(&s->places[i], other->places[k].min_key, other->places[k].min_index);
-            take_max_place(&s->places[i], other->places[k].max_key, other->places[k].max_index);
+            take_place(&s->places[i], false, other->places[k].min_key, other->places[k].min_index);
+            take_place(&s->places[i], true, other->places[k].max_key, other->places[k].max_index);
         }
         if (slices_is_special(other, k) && !special_add(s, i, &other->special[k]))
             z->failed = true;
