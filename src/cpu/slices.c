@@ -1329,6 +1329,210 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     begun(s, first + rows);
 }
 
+/* The arguments of a kernel of columns, for the elements that it leaves. */
+struct column_call {
+    struct cpu_slicer *slicer;
+    struct cpu_slices *slices; /* the elements' */
+    size_t first;
+    struct cpu_slices *sums; /* the kernel's, which it has from `sums_first` on */
+    size_t sums_first;
+    const unsigned char *x;
+    size_t stride;
+    size_t folded; /* columns that there are, if they are folded; else as many as the kernel has */
+    size_t fold;   /* rows in one of the kernel's */
+    uint64_t index;
+};
+
+/* Takes elements that a kernel left. */
+static void take_left(void *context, size_t column, size_t row, size_t rows)
+{
+    const struct column_call *c = context;
+    const enum element_type type = c->slicer->type;
+
+    if (!take_one_by_one(c->slices, c->first + column % c->folded, c->sums, c->sums_first + column,
+                         type,
+                         &(struct run){.x = c->x + row * c->stride + column * element_size(type),
+                                       .stride = c->stride,
+                                       .count = rows,
+                                       .index = c->index + row * c->fold + column / c->folded,
+                                       .step = c->fold,
+                                       .masked = c->slicer->masked,
+                                       .missing = &c->slicer->missing}))
+        c->slicer->failed = true;
+}
+
+/* Takes what a kernel has counted. */
+static void take_counts(void *context, size_t column, size_t row,
+                        const struct cpu_slice_counts *counts)
+{
+    const struct column_call *c = context;
+    const bool masked = c->slicer->masked;
+    const struct cpu_slice_special special = {
+        .missing = masked ? counts->nan : 0,
+        .nan = masked ? 0 : counts->nan,
+        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
+        .positive = counts->positive,
+        .negative = counts->negative};
+
+    if (!special_add(c->slices, c->first + column % c->folded, &special))
+        c->slicer->failed = true;
+}
+
+/* Adds the missing elements that a kernel has counted, and sets the counts to 0. */
+static void take_missing(const struct column_call *c, uint32_t *counts, size_t columns)
+{
+    /* After the elements of a kernel there may be zeros, which fill a vector. */
+    const size_t all = c->folded * c->fold;
+
+    for (size_t i = 0; i < columns; i++) {
+        if (counts[i] == 0)
+            continue;
+        if (i < all && !open_special(c->slices))
+            c->slicer->failed = true;
+        else if (i < all)
+            c->slices->special[c->first + (i < c->folded ? i : i % c->folded)].missing += counts[i];
+        counts[i] = 0;
+    }
+}
+
+/* Runs the kernel for so many rows and columns of it. */
+static void run_columns(struct column_call *c, size_t rows, size_t columns,
+                        const struct cpu_slice_results *to)
+{
+    struct cpu_slicer *z = c->slicer;
+    const struct cpu_slice_calls calls = {take_left, take_counts, c,
+                                          z->masked ? z->masking->nans : NULL, &z->missing};
+
+    z->fast->columns(c->x, c->stride, rows, columns, to, &calls);
+    if (z->masked)
+        take_missing(c, z->masking->nans, columns);
+}
+
+/* Makes so many of the folded slices some without elements, which kernels may add to. */
+static void clear_folded(struct cpu_slicer *z, size_t count)
+{
+    cpu_slices_clear(&z->folded, count);
+    begin(&z->folded, count);
+}
+
+/* Takes columns that fill no vector: as some that do, the others of which are zero. */
+static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                        uint64_t index)
+{
+    const size_t size = element_size(z->type), width = z->lanes * size;
+    const size_t most = SCRATCH_BYTES / width;
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .stride = width,
+                               .folded = columns,
+                               .fold = 1};
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+    unsigned char *wide;
+
+    if (!open_scratch(z, &z->turned))
+        return;
+    call.x = wide = z->turned;
+    begin(s, first + columns);
+    clear_folded(z, z->lanes);
+    for (size_t i = 0; i < rows; i += most) {
+        const size_t n = rows - i < most ? rows - i : most;
+
+        for (size_t row = 0; row < n; row++) {
+            memcpy(wide + row * width, x + (i + row) * stride, columns * size);
+            memset(wide + row * width + columns * size, 0, width - columns * size);
+        }
+        call.index = index + i;
+        run_columns(&call, n, z->lanes, &to);
+    }
+    for (size_t j = 0; j < columns; j++)
+        add_slice(z, s, first + j, &z->folded, j);
+}
+
+/* Takes columns by their kernel, a multiple of its lanes. */
+static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                      uint64_t index)
+{
+    struct cpu_slice_results to = results_from(s, first);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = s,
+                               .sums_first = first,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = 1,
+                               .index = index};
+
+    if (columns == 0)
+        return;
+    to.begin = begin_columns(s, first, first + columns);
+    run_columns(&call, rows, columns, &to);
+}
+
+/* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
+static size_t choose_fold(const struct cpu_slicer *z, size_t rows, size_t columns)
+{
+    size_t fold = (FOLD_BELOW + columns - 1) / columns;
+
+    if (columns >= FOLD_BELOW)
+        return 1;
+    while (fold * columns % z->lanes != 0 && (fold + 1) * columns <= FOLD_MAX)
+        fold++;
+    return fold * columns % z->lanes == 0 && rows >= FOLD_ROWS * fold ? fold : 1;
+}
+
+/* Takes few columns, the rows of which lie one behind the other, as `fold` times as many. */
+static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t rows, size_t columns, size_t fold,
+                        uint64_t index)
+{
+    const size_t stride = columns * fold * element_size(z->type);
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = fold,
+                               .index = index};
+
+    begin(s, first + columns);
+    clear_folded(z, columns * fold);
+    run_columns(&call, rows / fold, columns * fold, &to);
+    for (size_t j = 0; j < columns * fold; j++)
+        add_slice(z, s, first + j % columns, &z->folded, j);
+}
+
+/* Takes columns by their kernel: as more of them, as they are, and what is left over. */
+static void take_columns_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                              uint64_t index)
+{
+    const size_t size = element_size(z->type);
+    size_t fold, wide, folded_rows;
+
+    fold = stride == columns * size ? choose_fold(z, rows, columns) : 1;
+    folded_rows = fold > 1 ? rows / fold * fold : 0;
+    if (fold > 1)
+        take_folded(z, s, first, x, folded_rows, columns, fold, index);
+    x += folded_rows * stride;
+    rows -= folded_rows;
+    index += folded_rows;
+    wide = columns / z->lanes * z->lanes;
+    if (rows == 0)
+        return;
+    take_wide(z, s, first, x, stride, rows, wide, index);
+    if (wide < columns)
+        take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
+}
+
 /* Declares an array `block` of the elements from number i on of n at x, which has any alignment; after the
    last element it has 0. */
 #define LOAD_BLOCK(LANE, x, i, n)                                                      \
@@ -1512,50 +1716,77 @@ static enum cpu_derived squares_of(int k)
     return k == 0 ? CPU_SQUARES : CPU_SQUARES_LOW;
 }
 
-/* Begins to take what was made. Magnitudes of missing elements are NaNs, as these are. */
-static struct cpu_slicer *begin_made(const struct cpu_slicer *z, enum cpu_derived which)
+/* Takes numbers that were made of elements: `rows` rows of `columns` of them, which follow each other. */
+static void take_made(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
+                      size_t first, const void *made, size_t rows, size_t columns)
 {
     struct cpu_slicer *derived = z->derived[which];
-
-    derived->masked = which == CPU_MAGNITUDES && z->masked && element_is_float(z->type);
-    return derived;
-}
-
-/* Takes rows that were made. */
-static void take_made_rows(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
-                           size_t first, const void *made, size_t rows, size_t length)
-{
-    struct cpu_slicer *derived = begin_made(z, which);
     struct cpu_slices *to = s->derived[which];
+    const size_t size = element_size(derived->given);
+    const bool are_rows = s->kind == CPU_SLICES_ROWS;
 
-    if (derived->integer && length >= SLICES_INTEGER_LENGTH)
-        take_integer_rows(derived, to, first, made, rows, length);
-    else
-        take_rows_fast(derived, to, first, bring_made(derived, made, rows * length), rows, length,
+    /* Magnitudes of missing elements are NaNs, as these are. */
+    derived->masked = which == CPU_MAGNITUDES && z->masked && element_is_float(z->type);
+    if (are_rows && derived->integer && columns >= SLICES_INTEGER_LENGTH)
+        take_integer_rows(derived, to, first, made, rows, columns);
+    else if (are_rows)
+        take_rows_fast(derived, to, first, bring_made(derived, made, rows * columns), rows, columns,
                        0);
+    else if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) &&
+             rows >= INTEGER_ROWS_LEAST(size))
+        take_integer_columns(derived, to, first, made, columns * size, rows, columns);
+    else
+        take_columns_fast(derived, to, first, bring_made(derived, made, rows * columns),
+                          columns * element_size(derived->type), rows, columns, 0);
     z->failed = z->failed || derived->failed;
 }
 
-/* Adds what is made of at most MADE elements of rows. */
-static void take_derived_piece(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                               const unsigned char *piece, size_t rows, size_t length)
+/* Adds the squares of a piece of at most MADE elements, of which `together` rows follow each other. */
+static void take_squared(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                         size_t together)
 {
-    unsigned char *made = (unsigned char *)z->made[0];
-    const bool large =
-        z->derived[CPU_SQUARES] && square(z, s, first, length, z->made, piece, rows * length);
+    bool large = false;
 
+    for (size_t row = 0; row < rows; row += together) {
+        double *const to[3] = {z->made[0] + row * columns,
+                               z->made[1] ? z->made[1] + row * columns : NULL,
+                               z->made[2] ? z->made[2] + row * columns : NULL};
+
+        large = square(z, s, first, columns, to, x + row * stride, together * columns) || large;
+    }
     for (int k = 0; k < (large ? 3 : 2); k++)
         if (z->derived[squares_of(k)])
-            take_made_rows(z, s, squares_of(k), first, z->made[k], rows, length);
+            take_made(z, s, squares_of(k), first, z->made[k], rows, columns);
+}
+
+/* Adds all that is made of such a piece. */
+static void take_derived(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                         size_t together)
+{
+    unsigned char *made = (unsigned char *)z->made[0];
+
+    if (z->derived[CPU_SQUARES])
+        take_squared(z, s, first, x, stride, rows, columns, together);
     for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
         const enum cpu_derived which = (enum cpu_derived)k;
+        bool any = false;
+        size_t width;
 
         if (!z->derived[k])
             continue;
-        if (make(z, which, made, piece, rows * length))
-            take_made_rows(z, s, which, first, made, rows, length);
+        width = columns * element_size(z->derived[k]->given);
+        for (size_t row = 0; row < rows; row += together) {
+            if (make(z, which, made + row * width, x + row * stride, together * columns))
+                any = true;
+            else if (together < rows)
+                memset(made + row * width, 0, together * width);
+        }
+        if (any)
+            take_made(z, s, which, first, made, rows, columns);
         else
-            begin(s->derived[k], first + rows);
+            begin(s->derived[k], first + (s->kind == CPU_SLICES_ROWS ? rows : columns));
     }
 }
 
@@ -1566,10 +1797,12 @@ static void take_derived_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
     const size_t size = element_size(z->type), together = length < MADE ? MADE / length : 1;
 
     for (size_t i = 0; i < rows; i += together)
-        for (size_t at = 0; at < length; at += MADE)
-            take_derived_piece(z, s, first + i, x + (i * length + at) * size,
-                               rows - i < together ? rows - i : together,
-                               length - at < MADE ? length - at : MADE);
+        for (size_t at = 0; at < length; at += MADE) {
+            const size_t some = rows - i < together ? rows - i : together;
+
+            take_derived(z, s, first + i, x + (i * length + at) * size, length * size, some,
+                         length - at < MADE ? length - at : MADE, some);
+        }
 }
 
 /* Takes rows in this machine's byte order. */
@@ -1955,275 +2188,6 @@ static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     }
 }
 
-/* The arguments of a kernel of columns, for the elements that it leaves. */
-struct column_call {
-    struct cpu_slicer *slicer;
-    struct cpu_slices *slices; /* the elements' */
-    size_t first;
-    struct cpu_slices *sums; /* the kernel's, which it has from `sums_first` on */
-    size_t sums_first;
-    const unsigned char *x;
-    size_t stride;
-    size_t folded; /* columns that there are, if they are folded; else as many as the kernel has */
-    size_t fold;   /* rows in one of the kernel's */
-    uint64_t index;
-};
-
-/* Takes elements that a kernel left. */
-static void take_left(void *context, size_t column, size_t row, size_t rows)
-{
-    const struct column_call *c = context;
-    const enum element_type type = c->slicer->type;
-
-    if (!take_one_by_one(c->slices, c->first + column % c->folded, c->sums, c->sums_first + column,
-                         type,
-                         &(struct run){.x = c->x + row * c->stride + column * element_size(type),
-                                       .stride = c->stride,
-                                       .count = rows,
-                                       .index = c->index + row * c->fold + column / c->folded,
-                                       .step = c->fold,
-                                       .masked = c->slicer->masked,
-                                       .missing = &c->slicer->missing}))
-        c->slicer->failed = true;
-}
-
-/* Takes what a kernel has counted. */
-static void take_counts(void *context, size_t column, size_t row,
-                        const struct cpu_slice_counts *counts)
-{
-    const struct column_call *c = context;
-    const bool masked = c->slicer->masked;
-    const struct cpu_slice_special special = {
-        .missing = masked ? counts->nan : 0,
-        .nan = masked ? 0 : counts->nan,
-        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
-        .positive = counts->positive,
-        .negative = counts->negative};
-
-    if (!special_add(c->slices, c->first + column % c->folded, &special))
-        c->slicer->failed = true;
-}
-
-/* Adds the missing elements that a kernel has counted, and sets the counts to 0. */
-static void take_missing(const struct column_call *c, uint32_t *counts, size_t columns)
-{
-    /* After the elements of a kernel there may be zeros, which fill a vector. */
-    const size_t all = c->folded * c->fold;
-
-    for (size_t i = 0; i < columns; i++) {
-        if (counts[i] == 0)
-            continue;
-        if (i < all && !open_special(c->slices))
-            c->slicer->failed = true;
-        else if (i < all)
-            c->slices->special[c->first + (i < c->folded ? i : i % c->folded)].missing += counts[i];
-        counts[i] = 0;
-    }
-}
-
-/* Runs the kernel for so many rows and columns of it. */
-static void run_columns(struct column_call *c, size_t rows, size_t columns,
-                        const struct cpu_slice_results *to)
-{
-    struct cpu_slicer *z = c->slicer;
-    const struct cpu_slice_calls calls = {take_left, take_counts, c,
-                                          z->masked ? z->masking->nans : NULL, &z->missing};
-
-    z->fast->columns(c->x, c->stride, rows, columns, to, &calls);
-    if (z->masked)
-        take_missing(c, z->masking->nans, columns);
-}
-
-/* Makes so many of the folded slices some without elements, which kernels may add to. */
-static void clear_folded(struct cpu_slicer *z, size_t count)
-{
-    cpu_slices_clear(&z->folded, count);
-    begin(&z->folded, count);
-}
-
-/* Takes columns that fill no vector: as some that do, the others of which are zero. */
-static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                        uint64_t index)
-{
-    const size_t size = element_size(z->type), width = z->lanes * size;
-    const size_t most = SCRATCH_BYTES / width;
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = &z->folded,
-                               .stride = width,
-                               .folded = columns,
-                               .fold = 1};
-    const struct cpu_slice_results to = results_from(&z->folded, 0);
-    unsigned char *wide;
-
-    if (!open_scratch(z, &z->turned))
-        return;
-    call.x = wide = z->turned;
-    begin(s, first + columns);
-    clear_folded(z, z->lanes);
-    for (size_t i = 0; i < rows; i += most) {
-        const size_t n = rows - i < most ? rows - i : most;
-
-        for (size_t row = 0; row < n; row++) {
-            memcpy(wide + row * width, x + (i + row) * stride, columns * size);
-            memset(wide + row * width + columns * size, 0, width - columns * size);
-        }
-        call.index = index + i;
-        run_columns(&call, n, z->lanes, &to);
-    }
-    for (size_t j = 0; j < columns; j++)
-        add_slice(z, s, first + j, &z->folded, j);
-}
-
-/* Takes columns by their kernel, a multiple of its lanes. */
-static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                      const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                      uint64_t index)
-{
-    struct cpu_slice_results to = results_from(s, first);
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = s,
-                               .sums_first = first,
-                               .x = x,
-                               .stride = stride,
-                               .folded = columns,
-                               .fold = 1,
-                               .index = index};
-
-    if (columns == 0)
-        return;
-    to.begin = begin_columns(s, first, first + columns);
-    run_columns(&call, rows, columns, &to);
-}
-
-/* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
-static size_t choose_fold(const struct cpu_slicer *z, size_t rows, size_t columns)
-{
-    size_t fold = (FOLD_BELOW + columns - 1) / columns;
-
-    if (columns >= FOLD_BELOW)
-        return 1;
-    while (fold * columns % z->lanes != 0 && (fold + 1) * columns <= FOLD_MAX)
-        fold++;
-    return fold * columns % z->lanes == 0 && rows >= FOLD_ROWS * fold ? fold : 1;
-}
-
-/* Takes few columns, the rows of which lie one behind the other, as `fold` times as many. */
-static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                        const unsigned char *x, size_t rows, size_t columns, size_t fold,
-                        uint64_t index)
-{
-    const size_t stride = columns * fold * element_size(z->type);
-    const struct cpu_slice_results to = results_from(&z->folded, 0);
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = &z->folded,
-                               .x = x,
-                               .stride = stride,
-                               .folded = columns,
-                               .fold = fold,
-                               .index = index};
-
-    begin(s, first + columns);
-    clear_folded(z, columns * fold);
-    run_columns(&call, rows / fold, columns * fold, &to);
-    for (size_t j = 0; j < columns * fold; j++)
-        add_slice(z, s, first + j % columns, &z->folded, j);
-}
-
-/* Takes columns by their kernel: as more of them, as they are, and what is left over. */
-static void take_columns_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                              const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                              uint64_t index)
-{
-    const size_t size = element_size(z->type);
-    size_t fold, wide, folded_rows;
-
-    fold = stride == columns * size ? choose_fold(z, rows, columns) : 1;
-    folded_rows = fold > 1 ? rows / fold * fold : 0;
-    if (fold > 1)
-        take_folded(z, s, first, x, folded_rows, columns, fold, index);
-    x += folded_rows * stride;
-    rows -= folded_rows;
-    index += folded_rows;
-    wide = columns / z->lanes * z->lanes;
-    if (rows == 0)
-        return;
-    take_wide(z, s, first, x, stride, rows, wide, index);
-    if (wide < columns)
-        take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
-}
-
-/* Takes columns that were made, whose rows follow each other. */
-static void take_made_columns(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
-                              size_t first, const void *made, size_t rows, size_t columns)
-{
-    struct cpu_slicer *derived = begin_made(z, which);
-    struct cpu_slices *to = s->derived[which];
-    const size_t size = element_size(derived->given);
-
-    if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) &&
-        rows >= INTEGER_ROWS_LEAST(size))
-        take_integer_columns(derived, to, first, made, columns * size, rows, columns);
-    else
-        take_columns_fast(derived, to, first, bring_made(derived, made, rows * columns),
-                          columns * element_size(derived->type), rows, columns, 0);
-    z->failed = z->failed || derived->failed;
-}
-
-/* Adds what is made of a piece of columns, of at most MADE elements, of which `together` rows follow
-   each other. */
-static void take_derived_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                                 size_t together)
-{
-    unsigned char *made = (unsigned char *)z->made[0];
-
-    for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
-        const enum cpu_derived which = (enum cpu_derived)k;
-        bool any = false;
-        size_t width;
-
-        if (!z->derived[k])
-            continue;
-        width = columns * element_size(z->derived[k]->given);
-        for (size_t row = 0; row < rows; row += together) {
-            if (make(z, which, made + row * width, x + row * stride, together * columns))
-                any = true;
-            else if (together < rows)
-                memset(made + row * width, 0, together * width);
-        }
-        if (any)
-            take_made_columns(z, s, which, first, made, rows, columns);
-        else
-            begin(s->derived[k], first + columns);
-    }
-}
-
-/* Adds the squares of such a piece. */
-static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                                 size_t together)
-{
-    bool large = false;
-
-    for (size_t row = 0; row < rows; row += together) {
-        double *const to[3] = {z->made[0] + row * columns,
-                               z->made[1] ? z->made[1] + row * columns : NULL,
-                               z->made[2] ? z->made[2] + row * columns : NULL};
-
-        large = square(z, s, first, columns, to, x + row * stride, together * columns) || large;
-    }
-    for (int k = 0; k < (large ? 3 : 2); k++)
-        if (z->derived[squares_of(k)])
-            take_made_columns(z, s, squares_of(k), first, z->made[k], rows, columns);
-}
-
 /* Takes columns in this machine's byte order. */
 static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                          const unsigned char *x, size_t stride, size_t rows, size_t columns,
@@ -2250,9 +2214,7 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
             const size_t together = stride == part * element_size(z->type) ? some : 1;
 
             take_columns_fast(z, s, first + j, piece, stride, some, part, index + i);
-            if (z->derived[CPU_SQUARES])
-                take_squared_columns(z, s, first + j, piece, stride, some, part, together);
-            take_derived_columns(z, s, first + j, piece, stride, some, part, together);
+            take_derived(z, s, first + j, piece, stride, some, part, together);
         }
 }
 
