@@ -60,13 +60,10 @@ struct cpu_counters {
    bytes. They take n elements, a multiple of the lanes and at most CPU_BLOCK_MAX. */
 struct cpu_tally_kernels {
     /* Counts the elements below each edge of the plan but the first and the last, and keeps those
-       of the cells that are kept. The tally has room for n elements, and 16 more. */
-    void (*cells32)(struct tally *t, const void *x, size_t n);
-    void (*cells64)(struct tally *t, const void *x, size_t n);
-
-    /* Counts the elements below the first and the last edge, beyond which there are NaNs. */
-    void (*nans32)(struct tally *t, const void *x, size_t n);
-    void (*nans64)(struct tally *t, const void *x, size_t n);
+       of the cells that are kept. The tally has room for n elements, and 16 more. With `nans`, counts
+       those below the first and the last edge, too, beyond which there are NaNs. */
+    void (*cells32)(struct tally *t, const void *x, size_t n, bool nans);
+    void (*cells64)(struct tally *t, const void *x, size_t n, bool nans);
 
     /* Puts the bin of each element, binary32 or binary64, into the lower half of the bits of
        place[i], counting from 1, with 0 for what lies below all bins, or is NaN. Returns whether

@@ -140,18 +140,18 @@ CELLS(64, float, true)
 CELLS(64, integer, false)
 
 /* Floats alone have NaNs. */
-#define TALLY_KERNELS(bits)                                                                 \
-    static SIMD_TARGET void tally_cells##bits(struct tally *t, const void *data, size_t n)  \
-    {                                                                                       \
-        if (element_is_integer(t->plan->type))                                              \
-            cells##bits##_integer(t, data, n);                                              \
-        else                                                                                \
-            cells##bits##_float(t, data, n);                                                \
-    }                                                                                       \
-    static SIMD_TARGET void tally_nans##bits(struct tally *t, const void *data, size_t n)   \
-    {                                                                                       \
-        count##bits##_float(t, data, n, 0, t->plan->first[0]);                              \
-        count##bits##_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1); \
+#define TALLY_KERNELS(bits)                                                                     \
+    static SIMD_TARGET void tally_cells##bits(struct tally *t, const void *data, size_t n,      \
+                                              bool nans)                                        \
+    {                                                                                           \
+        if (element_is_integer(t->plan->type))                                                  \
+            cells##bits##_integer(t, data, n);                                                  \
+        else                                                                                    \
+            cells##bits##_float(t, data, n);                                                    \
+        if (nans) {                                                                             \
+            count##bits##_float(t, data, n, 0, t->plan->first[0]);                              \
+            count##bits##_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1); \
+        }                                                                                       \
     }
 TALLY_KERNELS(32)
 TALLY_KERNELS(64)

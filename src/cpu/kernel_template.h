@@ -321,9 +321,8 @@ WIDEN8_INSTANCE(f8e4m3, (x & 0x80) << 8 | (x & 0x7f) << 7 | (((x & 0x7f) + 1) >>
 #define SLICE_SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_of_##name,
 #define SLICE_TYPES(ENTRY) ELEMENT_FLOAT_TABLE(ENTRY) ENTRY(I64, i64) ENTRY(U64, u64)
 #define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
-static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_nans32,
-                                                       tally_nans64,  tally_bins32,  tally_bins64,
-                                                       tally_count32};
+static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_bins32,
+                                                       tally_bins64, tally_count32};
 static const struct cpu_slice_tables slice_tables = {
     .sums = {SLICE_TYPES(SLICE_SUMS_ENTRY)},
     .extremes = {SLICE_TYPES(SLICE_EXTREMES_ENTRY)},

@@ -77,9 +77,7 @@ bool cpu_quantiles_open(struct cpu_quantiles *q, const struct cpu_kernels *kerne
     }
     for (unsigned k = 0; k < q->count; k++)
         q->quantiles[k] = quantile_stored(&request->quantiles[k], scale);
-    for (unsigned i = 0; i < 4; i++)
-        if (element_size(type) == (size_t)1 << i)
-            q->sort = kernels->sort_columns[i];
+    q->sort = kernels->sort_columns[__builtin_ctzll(element_size(type))];
     if (length > SIZE_MAX / 4 / sizeof *q->keys || room > SIZE_MAX / lanes_of(q) / sizeof *q->kept)
         return false;
     q->keys = malloc(2 * (length + BLOCK) * sizeof *q->keys);

@@ -128,21 +128,6 @@ static bool open_counters(struct tally *t, size_t n, struct cpu_counters *counte
  * Cells.
  */
 
-/* Takes a part of a block that fills vectors. */
-static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, const void *x,
-                         size_t n, bool nans)
-{
-    if (element_size(t->plan->type) == 8) {
-        kernels->tally->cells64(t, x, n);
-        if (nans)
-            kernels->tally->nans64(t, x, n);
-    } else {
-        kernels->tally->cells32(t, x, n);
-        if (nans)
-            kernels->tally->nans32(t, x, n);
-    }
-}
-
 /* Counts an element so many times. Returns whether its cell is kept. */
 static bool count_one(struct tally *t, const unsigned char *x, uint64_t times)
 {
@@ -177,7 +162,7 @@ static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const
 
         if (!tally_reserve(t, n + CPU_LANES_MAX))
             return false;
-        take_vectors(t, kernels, x + i * size, n, nans);
+        (size == 8 ? kernels->tally->cells64 : kernels->tally->cells32)(t, x + i * size, n, nans);
     }
     if (whole < count && !tally_reserve(t, CPU_LANES_MAX))
         return false;
