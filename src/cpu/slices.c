@@ -2222,41 +2222,6 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
 #define SWAPPED_COLUMNS 1024
 _Static_assert(SWAPPED_COLUMNS <= FOLD_MAX, "there is a count for each");
 
-/* Takes columns none of whose elements are missing, or that are taken by take_run. */
-static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                                 uint64_t index)
-{
-    const size_t size = element_size(z->given), taken = element_size(z->type);
-    size_t width, height;
-
-    if (!z->swap && z->given == z->type) {
-        take_columns(z, s, first, x, stride, rows, columns, index);
-        return;
-    }
-    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= INTEGER_ROWS_LEAST(size)) {
-        take_integer_columns(z, s, first, x, stride, rows, columns);
-        return;
-    }
-    if (!open_scratch(z, &z->scratch))
-        return;
-    width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
-    height = SCRATCH_BYTES / taken / (width ? width : 1);
-    for (size_t j = 0; j < columns; j += width) {
-        const size_t some = columns - j < width ? columns - j : width;
-
-        for (size_t i = 0; i < rows; i += height) {
-            const size_t lines = rows - i < height ? rows - i : height;
-            const size_t together = stride == some * size ? lines : 1;
-
-            for (size_t row = 0; row < lines; row += together)
-                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size,
-                      together * some);
-            take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
-        }
-    }
-}
-
 /* Elements of columns: `rows` times `columns` of them, the rows `stride` bytes apart, from index
    `index` of the slices on. */
 struct block {
@@ -2264,6 +2229,58 @@ struct block {
     size_t stride, rows, columns;
     uint64_t index;
 };
+
+/* Takes a block by way of pieces, whose elements are of the type that they are taken as, in this
+   machine's byte order. With z->masked, those that are missing are NaNs there. */
+static void take_in_pieces(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                           const struct block *b)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    const size_t width = b->columns < SWAPPED_COLUMNS ? b->columns : SWAPPED_COLUMNS;
+    const size_t height = SCRATCH_BYTES / taken / (width ? width : 1);
+
+    if (!open_scratch(z, &z->scratch))
+        return;
+    for (size_t j = 0; j < b->columns; j += width) {
+        const size_t columns = b->columns - j < width ? b->columns - j : width;
+
+        for (size_t i = 0; i < b->rows; i += height) {
+            const size_t rows = b->rows - i < height ? b->rows - i : height;
+            /* Rows that lie one after the other are brought together. */
+            const size_t together = b->stride == columns * size ? rows : 1;
+
+            for (size_t row = 0; row < rows; row += together) {
+                unsigned char *to = z->scratch + row * columns * taken;
+                const unsigned char *from = b->x + (i + row) * b->stride + j * size;
+
+                if (z->masked)
+                    mask(z, to, from, together * columns,
+                         &(struct place){.slices = s,
+                                         .first = first + j,
+                                         .columns = columns,
+                                         .index = b->index + i + row});
+                else
+                    bring(z, to, from, together * columns);
+            }
+            take_columns(z, s, first + j, z->scratch, columns * taken, rows, columns, b->index + i);
+        }
+    }
+}
+
+/* Takes columns none of whose elements are missing, or that are taken by take_run. */
+static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const struct block *b)
+{
+    const size_t size = element_size(z->given);
+
+    if (!z->swap && z->given == z->type)
+        take_columns(z, s, first, b->x, b->stride, b->rows, b->columns, b->index);
+    else if (z->integer && b->columns >= INTEGER_COLUMNS_LEAST(size) &&
+             b->rows >= INTEGER_ROWS_LEAST(size))
+        take_integer_columns(z, s, first, b->x, b->stride, b->rows, b->columns);
+    else
+        take_in_pieces(z, s, first, b);
+}
 
 /* Whether some elements of a block are missing. */
 static bool block_misses(struct cpu_slicer *z, const struct block *b)
@@ -2274,36 +2291,6 @@ static bool block_misses(struct cpu_slicer *z, const struct block *b)
         if (misses_some(z, b->x + row * b->stride, b->columns))
             return true;
     return false;
-}
-
-/* Takes a block some of whose elements are missing: a piece at a time, in which they are NaNs. */
-static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                        const struct block *b)
-{
-    const size_t size = element_size(z->given), taken = element_size(z->type);
-    const size_t most = SCRATCH_BYTES / taken;
-    const size_t width = b->columns < SWAPPED_COLUMNS ? b->columns : SWAPPED_COLUMNS;
-    const size_t height = most / width;
-
-    z->masked = true;
-    for (size_t i = 0; i < b->rows; i += height)
-        for (size_t j = 0; j < b->columns; j += width) {
-            const size_t rows = b->rows - i < height ? b->rows - i : height;
-            const size_t columns = b->columns - j < width ? b->columns - j : width;
-
-            /* Rows that lie one after the other are masked together. */
-            const size_t together = b->stride == columns * size ? rows : 1;
-
-            for (size_t row = 0; row < rows; row += together)
-                mask(z, z->present + row * columns * taken, b->x + (i + row) * b->stride + j * size,
-                     together * columns,
-                     &(struct place){.slices = s,
-                                     .first = first + j,
-                                     .columns = columns,
-                                     .index = b->index + i + row});
-            take_columns(z, s, first + j, z->present, columns * taken, rows, columns, b->index + i);
-        }
-    z->masked = false;
 }
 
 /* Bytes of a block, about, that is looked at for missing elements before it is taken, and its rows;
@@ -2325,7 +2312,7 @@ static void take_all_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t 
     bool lacking = false;
 
     if (!z->has_missing || !z->fast) {
-        take_present_columns(z, s, first, data, stride, rows, columns, index);
+        take_present_columns(z, s, first, &(struct block){data, stride, rows, columns, index});
         return;
     }
     for (size_t i = 0, height; i < rows; i += height) {
@@ -2350,16 +2337,15 @@ static void take_all_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t 
                 b.stride = b.columns * size;
             }
             if (!block_misses(z, &b)) {
-                take_present_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
+                take_present_columns(z, s, first + j, &b);
                 continue;
             }
-            if (element_is_float(z->type)) {
-                take_masked(z, s, first + j, &b);
-            } else { /* kernels know which are missing */
-                z->masked = true;
+            z->masked = true;
+            if (element_is_float(z->type))
+                take_in_pieces(z, s, first + j, &b);
+            else /* kernels know which are missing */
                 take_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
-                z->masked = false;
-            }
+            z->masked = false;
             lacking = true;
         }
     }
