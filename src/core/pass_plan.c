@@ -311,9 +311,15 @@ static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned nu
 {
     struct tally *total = &sets[0].tally[number];
     const bool is_truth = element_formats[total->plan->type].kind == ELEMENT_TRUTH;
+    bool fine = false;
 
-    for (unsigned i = 0; i < workers; i++) {
+    for (unsigned i = 0; i < workers; i++)
         tally_end(&sets[i].tally[number]);
+    for (unsigned i = 0; i < workers; i++)
+        fine = fine || sets[i].tally[number].fine;
+    for (unsigned i = 0; i < workers; i++) {
+        if (fine)
+            tally_count_kept(&sets[i].tally[number]);
         if (i > 0)
             tally_merge(total, &sets[i].tally[number]);
     }

@@ -517,7 +517,7 @@ void selection_take_words(struct selection *s, const struct tally *total)
 /* A part of a cell, whose elements were kept, and hold order statistics. */
 struct part {
     uint64_t low, high; /* its keys, both included */
-    size_t fine;        /* the number of its fine count */
+    size_t fine;        /* the number of its fine count, where there are any */
     uint64_t count, found;
     uint64_t *keys; /* NULL where there is one alone, which is low and high */
 };
@@ -536,8 +536,9 @@ static bool take_key(struct part *p, uint64_t key)
     return true;
 }
 
-/* Takes the elements of a worker's tally into the parts that they belong to. False if they are more
-   than were counted. The size is a constant. */
+/* Takes the elements of a worker's tally into the parts that they belong to: it looks through all
+   of them, unless they stand in order. False if they are more than were counted. The size is a
+   constant. */
 static inline bool collect_keys(struct parts *parts, enum element_type type, const struct tally *t,
                                 size_t size)
 {
@@ -553,11 +554,21 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
                 if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
                     return false;
     }
+    for (size_t i = 0; !t->place && i < t->kept_count; i++) {
+        const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);
+
+        for (unsigned j = 0; j < parts->count; j++) {
+            struct part *p = &parts->part[j];
+
+            if (p->keys && key - p->low <= p->high - p->low && !take_key(p, key))
+                return false;
+        }
+    }
     return true;
 }
 
-/* Whether all elements of a part have one key, which is then *key. No elements are collected for
-   that, and mostly the second one decides. */
+/* Whether all elements of a part have one key, which is then *key; where all workers have them in
+   order. No elements are collected for that, and mostly the second one decides. */
 static bool is_one_key(const struct part *p, enum element_type type, const struct tally_set *sets,
                        unsigned workers, uint64_t *key)
 {
@@ -676,10 +687,9 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
         return SELECTION_TAKEN;
     w->certain = true;
     rank -= total->counts[cell];
-    if (!total->fine) /* it has no elements */
-        return SELECTION_CHANGED;
-    fine = narrow(w, total, cell, &rank);
-    count = total->fine[fine];
+    if (total->fine)
+        fine = narrow(w, total, cell, &rank);
+    count = total->fine ? total->fine[fine] : total->counts[cell + 1] - total->counts[cell];
     if (rank >= count)
         return SELECTION_CHANGED;
     if (w->low == w->high || total->dropped)

@@ -10,6 +10,10 @@
 /* Elements for which there is room at first. */
 #define ROOM_MIN ((size_t)1 << 14)
 
+/* Elements from which on a worker counts and orders what it has kept: less is looked through as
+   soon. */
+#define COUNTED_MIN ((size_t)1 << 15)
+
 /* Elements of a block that is put in order, at least, and for each part that they may be of: a
    block, the numbers of its elements' parts and what comes of it fit the level-2 cache. */
 #define BLOCK_MIN ((size_t)1 << 15)
@@ -217,27 +221,34 @@ static inline void order_block(struct tally *t, const struct kept_cells *cells,
     memcpy((char *)t->kept + begin * size, o->to, count * size);
 }
 
-/* Counts the elements that are kept, of which there are some, in parts of their cells, and puts each
-   block of them in the order of these. */
-static void order_kept(struct tally *t)
+/* Counts the elements that are kept in parts of their cells, and puts each block of them in the
+   order of these. False without the memory for it: then nothing has been done. */
+static bool order_kept(struct tally *t)
 {
     const size_t size = element_size(t->plan->type), parts = fine_size(t->plan);
     /* The description of a block takes a small part of the room of its elements. */
-    const size_t most = parts * BLOCK_PER_PART > BLOCK_MIN ? parts * BLOCK_PER_PART : BLOCK_MIN;
-    const size_t block = t->kept_count < most ? t->kept_count : most;
+    const size_t block = parts * BLOCK_PER_PART > BLOCK_MIN ? parts * BLOCK_PER_PART : BLOCK_MIN;
     const size_t blocks = (t->kept_count - 1) / block + 1;
     struct ordering o = {.parts = parts,
                          .part = malloc(block * sizeof *o.part),
                          .next = malloc(parts * sizeof *o.next),
                          .to = malloc(block * size)};
     struct kept_cells cells;
+    bool good;
 
-    t->block = block;
     t->fine = calloc(parts, sizeof *t->fine);
     t->place = malloc(blocks * (parts + 1) * sizeof *t->place);
-    t->failed = !t->fine || !t->place || !o.part || !o.next || !o.to;
-    find_kept_cells(&cells, t->plan);
-    for (size_t i = 0; i < blocks && !t->failed; i++) {
+    good = t->fine && t->place && o.part && o.next && o.to;
+    if (good) {
+        t->block = block;
+        find_kept_cells(&cells, t->plan);
+    } else {
+        free(t->fine);
+        free(t->place);
+        t->fine = NULL;
+        t->place = NULL;
+    }
+    for (size_t i = 0; i < blocks && good; i++) {
         const size_t begin = i * block;
         const size_t count = t->kept_count - begin < block ? t->kept_count - begin : block;
         uint32_t *place = t->place + i * (parts + 1);
@@ -250,6 +261,7 @@ static void order_kept(struct tally *t)
     free(o.part);
     free(o.next);
     free(o.to);
+    return good;
 }
 
 bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end)
@@ -264,23 +276,46 @@ bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin,
     return true;
 }
 
+/* How many elements of each cell are kept, or have been dropped. */
+static void count_cells(const struct tally *t, uint64_t *counts)
+{
+    const size_t size = element_size(t->plan->type), parts = (size_t)1 << t->plan->fine_bits;
+    struct kept_cells cells;
+
+    find_kept_cells(&cells, t->plan);
+    for (unsigned i = 0; i < cells.count; i++) {
+        counts[i] = 0;
+        for (size_t part = 0; t->fine && part < parts; part++)
+            counts[i] += t->fine[i * parts + part];
+    }
+    if (t->fine)
+        return;
+    for (size_t i = 0; i < t->kept_count; i++)
+        counts[kept_cell(
+            &cells, kept_key(&cells.rule, size == 4 ? kept_bits(t, i, 4) : kept_bits(t, i, 8)))]++;
+}
+
 /* Works out how many elements lie before the cells that follow those that are kept. */
 static void count_behind(struct tally *t)
 {
     const struct tally_plan *plan = t->plan;
-    const size_t parts = (size_t)1 << plan->fine_bits;
-    const uint64_t *fine = t->fine;
+    uint64_t counts[TALLY_CELLS_MAX] = {0};
+    unsigned kept = 0;
 
+    count_cells(t, counts);
     for (unsigned i = 0; i < plan->cells; i++) {
-        uint64_t count = 0;
-
         if (!plan->keep[i])
             continue;
-        for (size_t part = 0; fine && part < parts; part++)
-            count += *fine++;
         if (i + 1 < plan->cells && !plan->keep[i + 1])
-            t->counts[i + 1] = t->counts[i] + count;
+            t->counts[i + 1] = t->counts[i] + counts[kept];
+        kept++;
     }
+}
+
+void tally_count_kept(struct tally *t)
+{
+    if (!t->fine)
+        count_fine(t);
 }
 
 bool tally_reserve(struct tally *t, size_t count)
@@ -388,12 +423,10 @@ void tally_end(struct tally *t)
     if (t->plan->kind != TALLY_CELLS || t->ended)
         return;
     t->ended = true;
-    if (t->dropped) {
+    if (t->dropped || (t->kept_count >= COUNTED_MIN && !order_kept(t)))
         count_fine(t);
+    if (t->dropped)
         t->kept_count = 0;
-    } else if (t->kept_count > 0) {
-        order_kept(t);
-    }
     if (!t->failed)
         count_behind(t);
 }
@@ -410,11 +443,7 @@ void tally_merge(struct tally *t, const struct tally *other)
     if (plan->kind != TALLY_CELLS)
         return;
     t->dropped = t->dropped || other->dropped;
-    if (other->fine && !t->fine) {
-        t->fine = calloc(fine_size(plan), sizeof *t->fine);
-        t->failed = t->failed || !t->fine;
-    }
-    if (other->fine && t->fine)
+    if (t->fine && other->fine)
         for (size_t i = 0; i < fine_size(plan); i++)
             t->fine[i] += other->fine[i];
 }

@@ -98,12 +98,11 @@ struct tally {
     void *kept;                   /* of TALLY_KEYS the keys of all numbers, of uint64_t */
     size_t kept_count, kept_room; /* elements */
     bool dropped;
-    uint64_t *fine;  /* counts of kept cells, 2^fine_bits each, one after the other; NULL where they
-                        have no elements, and before tally_end */
+    uint64_t *fine;  /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
     size_t block;    /* elements of a block of those that are kept: each block has them in the order
-                        of their fine counts */
+                        of their fine counts; 0 where they are in no order */
     uint32_t *place; /* where in the block those of each fine count begin, and after the last one
-                        the end of all: so many numbers a block; NULL where none are kept */
+                        the end of all: so many numbers a block; NULL where they are in no order */
     void *scratch;   /* the engine's; freed with the tally */
 };
 
@@ -140,16 +139,19 @@ bool tally_keep_same(struct tally *t, const void *element, uint64_t times);
    dropped. False, with `failed` set, without memory. */
 bool tally_count_same(struct tally *t, const void *element, uint64_t times);
 
-/* Ends a tally after the last element. Elements that were kept are counted in parts of their cells,
-   and blocks of them sorted; workers do so in parallel. A second call does nothing. */
+/* Ends a tally after the last element. If many elements were kept, counts them in parts of their
+   cells, and sorts blocks of them; workers do so in parallel. A second call does nothing. */
 void tally_end(struct tally *t);
+
+/* Counts the kept elements in `fine`, if that has not been done. */
+void tally_count_kept(struct tally *t);
 
 /* Finds the elements with a fine count in block number `block` of the elements that are kept in
    order: from *begin up to *end. False if there is no such block. */
 bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end);
 
-/* Adds the counts of `other`, whose kept elements remain there. Both have ended. `failed` is set
-   without memory. */
+/* Adds the counts of `other`, whose kept elements remain there. Either both have fine counts, or
+   neither. */
 void tally_merge(struct tally *t, const struct tally *other);
 
 /* TALLY_CELLS: how many of so many elements, all of which were tallied, are NaN. */
