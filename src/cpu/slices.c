@@ -730,6 +730,7 @@ static void clear_places(struct cpu_slices *s, size_t count)
 /* Slices of numbers that are made of elements are opened, cleared and closed like those of the elements;
    nothing is made of them. */
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, for slices of made numbers */
 void cpu_slices_clear(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
@@ -741,6 +742,7 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
             cpu_slices_clear(s->derived[k], count);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, for slices of made numbers */
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
                      unsigned wants, bool fast, size_t room)
 {
@@ -791,6 +793,7 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
     return good;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, for slices of made numbers */
 void cpu_slices_close(struct cpu_slices *s)
 {
     for (size_t i = 0; s->partial && i < s->room; i++)
@@ -937,6 +940,7 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     return good;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, for slices of made numbers */
 void cpu_slicer_close(struct cpu_slicer *z)
 {
     for (int k = 0; k < CPU_DERIVED; k++)
@@ -2508,6 +2512,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     }
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, for slices of made numbers */
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
                       size_t first, size_t count)
 {

@@ -136,7 +136,7 @@ struct part {
 static bool copy_parts(struct slot *s, const struct part *parts, unsigned count,
                        struct cuda_gather *gather, struct error *error)
 {
-    const cudaStream_t stream = s->site.stream;
+    cudaStream_t stream = s->site.stream;
     size_t at = 0;
 
     for (unsigned i = 0; i < count; at += parts[i++].bytes) {
