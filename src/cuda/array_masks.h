@@ -3,8 +3,9 @@
  * elements that a mask leaves into a row, in any order, which the other kernels then reduce. Another
  * one finds the place of an element by its value, once that is known.
  *
- * Calls make *masker if it is NULL. A masker keeps memory from one call to the next: on the device, that of the largest row. One thread
- * at a time uses it. In a build without CUDA nothing can be copied or found.
+ * Calls make *masker if it is NULL. A masker keeps memory from one call to the next: on the device,
+ * that of the largest row. One thread at a time uses it. In a build without CUDA nothing can be copied
+ * or found.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_MASKS_H
 #define GPUREDUCE_CUDA_ARRAY_MASKS_H

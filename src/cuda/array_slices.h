@@ -45,9 +45,10 @@ void cuda_summer_close(struct cuda_summer *summer);
 
 /* Puts the result of each slice into outer * inner numbers at `results`, in memory of the device of
    the elements: of floats CUDA_SLICE_UNKNOWN if it is not known. Elements with a mask are copied first,
-   all of them. Waits for nothing, once there is memory for it; what a summer puts on a stream comes after what it put on another before. Makes
-   *summer if it is NULL. Unless cuda_array_finds_all, the next call must be cuda_array_unknown, and none is known of slices that are
-   too large to be copied where they have to be. */
+   all of them. Waits for nothing, once there is memory for it, unless slices of more than CUDA_STAGE_BYTES are
+   copied; what a summer puts on a stream comes after what it put on another before. Makes *summer if it is
+   NULL. Unless cuda_array_finds_all, the next call must be cuda_array_unknown, and none is known of slices
+   that are too large to be copied where they have to be. */
 bool cuda_array_reduce_slices(struct cuda_summer **summer,
                               const struct cuda_array_elements *elements,
                               const struct cuda_array_axis *axis, uint64_t *results,

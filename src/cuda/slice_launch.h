@@ -44,8 +44,8 @@ struct cuda_slice_launch {
        16 bytes. */
     size_t further;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
-       of each part, a block after the other. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum.
-       Aligned to 16 bytes where all parts of columns together have a multiple of
+       of each part, a block after the other. As struct engine_found has them; `low` NULL: `high` is to be
+       the rounded sum. Aligned to 16 bytes where all parts of columns together have a multiple of
        CUDA_SLICE_COLUMNS columns, of types of more than a byte of two. */
     double *high, *low;
     void *min, *max;

@@ -5,8 +5,8 @@
  *
  * Both sides are read at once, by all workers: a worker claims a range of a pair of arrays, and
  * gets it from both, in place where they are mapped. An input in order, such as a pipe, is read by
- * one worker at a time on each side, and decoded, as far as it can be, and compared by all. A worker merges its findings of a pair
- * into those of others: exactly, in any order (core/difference.h).
+ * one worker at a time on each side, and decoded, as far as it can be, and compared by all. A worker
+ * merges its findings of a pair into those of others: exactly, in any order (core/difference.h).
  *
  * A comparison belongs to one thread, which waits while others work.
  */
