@@ -38,9 +38,10 @@
 #define SUMS ((uint64_t)256)
 #define BLOCKS_AGAIN 4
 
-/* Elements of a slice for each thread that looks at it, and threads of a column's, at least; blocks that
-   are enough for a multiprocessor; and elements for each thread of a part of a slice. */
+/* Elements of a slice for each thread that looks at it, bytes of a row, and threads of a column's, at least;
+   blocks that are enough for a multiprocessor; and elements for each thread of a part of a slice. */
 #define LOOK_ELEMENTS ((uint64_t)8)
+#define LOOK_BYTES ((uint64_t)64)
 #define LOOK_COLUMN_LANES 32
 #define LOOK_BLOCKS 8
 #define LOOK_PART ((uint64_t)32)
@@ -54,11 +55,12 @@
 #define SELECT_STATIC ((size_t)3 << 10)
 #define SELECT_BLOCKS 4
 
-/* For slices that do not fit there: the nanoseconds in which a block finds the quantile of a byte, in a row or
-   apart, and blocks of a multiprocessor; those of a slice that is reduced by itself, and the bytes that
-   take it one more. */
-#define SELECT_TIME 1
-#define SELECT_TIME_APART 16
+/* Elements of slices that blocks read again and again, at least; bytes of neighbours that one reads together;
+   bytes that one takes a nanosecond for, and blocks of a multiprocessor; the nanoseconds that a slice takes that
+   is reduced by itself, and the bytes that take it one more. */
+#define SELECT_LONG ((uint64_t)2048)
+#define SELECT_COLUMN 32
+#define SELECT_RATE 4
 #define SELECT_AGAIN_BLOCKS 2
 #define ALONE_TIME 250000
 #define ALONE_BYTES 100
@@ -589,6 +591,17 @@ static bool is_along(const struct cuda_slice_job *job)
     return slices->rank == 0 || llabs(job->step) <= llabs(slices->strides[slices->rank - 1]);
 }
 
+/* Whether elements of slices lie in rows, which can be read 16 bytes at a time. */
+static bool is_row(const struct cuda_slice_job *job)
+{
+    bool aligned = (uintptr_t)job->slices.data % CUDA_ALIGNMENT == 0;
+
+    for (unsigned d = 0; d < job->slices.rank; d++)
+        aligned =
+            aligned && (job->slices.sizes[d] == 1 || job->slices.strides[d] % CUDA_ALIGNMENT == 0);
+    return aligned && job->along && job->step == (int64_t)element_size(job->type);
+}
+
 /* Describes all slices where they lie, which are found again if they are listed. */
 static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *results)
 {
@@ -618,6 +631,7 @@ static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *resul
         }
     set_missing(&job.missing, e);
     job.along = is_along(&job);
+    job.row = is_row(&job);
     return job;
 }
 
@@ -646,34 +660,45 @@ static void shape_look(struct cuda_summer *s, struct cuda_slice_job *job)
 {
     const uint64_t wanted = (uint64_t)LOOK_BLOCKS * (unsigned)s->site.multiprocessors;
     const unsigned most = job->along ? CUDA_LOOK_THREADS : LOOK_COLUMN_LANES;
+    const uint64_t threads = wanted * CUDA_LOOK_THREADS / (job->along ? 4 : 1);
+    const uint64_t each = job->row ? LOOK_BYTES / element_size(job->type) : LOOK_ELEMENTS;
     uint64_t blocks, parts;
 
     job->lanes = 1;
-    while (job->lanes < most && job->lanes * LOOK_ELEMENTS < job->length &&
-           (job->along || job->all * job->lanes < wanted * CUDA_LOOK_THREADS))
+    while (job->lanes < most && job->lanes * each < job->length &&
+           ((job->along && job->lanes < 32) || job->all * job->lanes < threads))
         job->lanes *= 2;
     blocks = (job->all * job->lanes + CUDA_LOOK_THREADS - 1) / CUDA_LOOK_THREADS;
     parts = least((wanted + blocks - 1) / blocks, job->length / (job->lanes * LOOK_PART) + 1);
-    job->part = (uint32_t)((job->length + parts - 1) / parts);
+    job->part = (uint32_t)align_up((size_t)((job->length + parts - 1) / parts), CUDA_ALIGNMENT);
     job->parts = (uint32_t)((job->length + job->part - 1) / job->part);
     job->blocks = (unsigned)least(blocks * job->parts, wanted);
 }
 
-/* Whether blocks that read slices again and again find quantiles sooner than one slice after the other. */
-static bool is_sooner(const struct cuda_summer *s, const struct cuda_slice_job *job)
+/* Describes how blocks read slices again and again. False if their quantiles are found sooner one by one. */
+static bool shape_digits(const struct cuda_summer *s, struct cuda_slice_job *job)
 {
+    const uint64_t multiprocessors = (unsigned)s->site.multiprocessors;
     const uint64_t bytes = job->length * element_size(job->type);
-    const uint64_t at_once = (uint64_t)SELECT_AGAIN_BLOCKS * (unsigned)s->site.multiprocessors;
-    const uint64_t rounds = (job->all + at_once - 1) / at_once;
-    const uint64_t time = is_along(job) ? SELECT_TIME : SELECT_TIME_APART;
+    const uint64_t at_once = SELECT_AGAIN_BLOCKS * multiprocessors;
+    uint64_t rounds;
 
-    return rounds * bytes * time < job->all * (ALONE_TIME + bytes / ALONE_BYTES);
+    job->pitch = job->few = 0;
+    job->across = CUDA_SELECT_AGAIN;
+    if (!job->along)
+        job->across = (unsigned)least(job->across, SELECT_COLUMN / element_size(job->type));
+    while (job->across > 1 && job->all < job->across * multiprocessors)
+        job->across /= 2;
+    rounds = ((job->all + job->across - 1) / job->across + at_once - 1) / at_once;
+    return rounds * job->across * bytes / SELECT_RATE <
+           job->all * (ALONE_TIME + bytes / ALONE_BYTES);
 }
 
 /* Describes how quantiles of slices are found. False if they are found sooner one by one. */
 static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job)
 {
     const size_t most = (size_t)s->site.shared - SELECT_STATIC;
+    bool good = true;
 
     job->pitch = (unsigned)job->length | 1; /* so that columns are written to all banks */
     job->across = job->length <= SELECT_FEW ? CUDA_SELECT_SLICES : 2 * SELECT_SLICES;
@@ -682,21 +707,19 @@ static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job
         job->few *= 2;
     if (job->few == 0 && cuda_select_bytes(job) > SELECT_BYTES)
         job->across = SELECT_SLICES;
-    if (cuda_select_bytes(job) > most) {
-        job->across = 1;
-        job->along = true;
-    }
     if (cuda_select_bytes(job) > most)
-        job->pitch = 0;
-    job->lanes = job->across == 1 ? CUDA_SELECT_THREADS
-                 : !job->along    ? CUDA_SELECT_THREADS / job->across
-                 : job->few > 0   ? job->few
-                                  : 32;
+        job->across = 1;
+    if (job->length >= SELECT_LONG || cuda_select_bytes(job) > most)
+        good = shape_digits(s, job);
+    job->lanes = !job->along || job->pitch == 0 || job->across == 1
+                     ? CUDA_SELECT_THREADS / job->across
+                 : job->few > 0 ? job->few
+                                : 32;
     job->shared = (size_t)s->site.shared;
     job->place = quantile_place(&job->wish.quantile, job->length);
     job->blocks = (unsigned)least((job->all + job->across - 1) / job->across,
                                   (uint64_t)SELECT_BLOCKS * (unsigned)s->site.multiprocessors);
-    return job->pitch > 0 || is_sooner(s, job);
+    return good;
 }
 
 /* Whether kernels can read single elements of slices, and number them. */

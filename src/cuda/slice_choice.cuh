@@ -50,7 +50,7 @@ static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l
 typedef void slice_job_kernel(const struct cuda_slice_job);
 slice_job_kernel *slice_choose_whole(enum element_type type);
 slice_job_kernel *slice_choose_exact(enum element_type type);
-slice_job_kernel *slice_choose_select(enum element_type type);
+slice_job_kernel *slice_choose_select(const struct cuda_slice_job *job);
 
 /* Those of slice_look.cuh; the second one merges parts of slices. */
 struct slice_look_kernels {

@@ -56,6 +56,6 @@ cudaError_t cuda_slices_look(const struct cuda_slice_job *l, cudaStream_t stream
 
 cudaError_t cuda_slices_select(const struct cuda_slice_job *l, cudaStream_t stream)
 {
-    return launch(slice_choose_select(l->type), l, l->blocks, CUDA_SELECT_THREADS, stream,
+    return launch(slice_choose_select(l), l, l->blocks, CUDA_SELECT_THREADS, stream,
                   cuda_select_bytes(l), l->shared);
 }

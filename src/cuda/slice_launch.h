@@ -99,17 +99,18 @@ struct cuda_slice_job {
     /* Elements of a slice lie closer together than its neighbours do. For cuda_slices_look and
        cuda_slices_select: neighbouring threads read elements of a slice; else the same one of several. */
     bool along;
+    bool row;       /* they lie in a row, and all slices begin at multiples of CUDA_ALIGNMENT */
     unsigned lanes; /* for these two: threads that read a slice together, a power of two */
 
-    /* For cuda_slices_look: each slice is cut into so many parts, of so many elements but for the last.
-       If there are several: device memory for CUDA_LOOK_STATE bytes of each. */
+    /* For cuda_slices_look: each slice is cut into so many parts, of so many elements but for the last, in a
+       row a multiple of 16. If there are several: device memory for CUDA_LOOK_STATE bytes of each. */
     uint32_t parts, part;
     void *states;
 
-    /* For cuda_slices_select: slices that a block has in shared memory, and keys from one to the next;
-       0: it has one, which is not there. If it has one, all threads find the quantile; if it has more, a
-       warp does, or as many lanes as `few` says: a power of two, at least one for each element; 0:
-       elements are not few. */
+    /* For cuda_slices_select: slices that a block has at once, a power of two, and keys from one to the next
+       in shared memory; 0: they are not there, and are read again and again: CUDA_SELECT_AGAIN of them at
+       most. If it has one, all threads find the quantile; if it has more, a warp does, or as many lanes as
+       `few` says: a power of two, at least one for each element; 0: elements are not few. */
     unsigned across, pitch, few;
     struct quantile_place place; /* of the quantile among `length` numbers */
     size_t shared;               /* bytes of shared memory that a block of the device may have */
@@ -160,18 +161,34 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants,
 }
 
 /* Threads of a block of cuda_slices_look, and bytes that are kept of a part of a slice. Threads of one of
-   cuda_slices_select, and slices that it has in shared memory at most. */
+   cuda_slices_select, slices that it has in shared memory at most, and those that it reads again and again. */
 #define CUDA_LOOK_THREADS 256
 #define CUDA_LOOK_STATE 40
 #define CUDA_SELECT_THREADS 512
 #define CUDA_SELECT_SLICES 256
+#define CUDA_SELECT_AGAIN 8
+
+/* Words of a histogram of 256 bins, or 2048, of keys of elements of so many bytes: one more after 64. */
+EXACT_SHARED unsigned cuda_select_words(size_t size)
+{
+    return size == 1 ? 256 + 256 / 64 : 2048 + 2048 / 64;
+}
+
+/* Bytes of shared memory for each slice that a block reads again and again: one alone has more. */
+EXACT_SHARED unsigned cuda_select_room(unsigned across, size_t size)
+{
+    return across == 1 ? 32u << 10 : cuda_select_words(size) * (unsigned)sizeof(uint32_t);
+}
 
 /* Shared memory that a block of cuda_slices_select needs. */
 static inline size_t cuda_select_bytes(const struct cuda_slice_job *l)
 {
+    const size_t size = element_formats[l->type].size;
+
+    if (l->pitch == 0)
+        return (size_t)l->across * cuda_select_room(l->across, size);
     return (size_t)l->across * l->pitch *
-           (element_formats[l->type].size == sizeof(uint64_t) ? sizeof(uint64_t)
-                                                              : sizeof(uint32_t));
+           (size == sizeof(uint64_t) ? sizeof(uint64_t) : sizeof(uint32_t));
 }
 
 #define CUDA_SLICE_PART 1024

@@ -11,9 +11,6 @@
 /* Blocks that a multiprocessor has registers for. */
 static const unsigned LOOK_RESIDENT = 4;
 
-/* Elements that a thread loads before it looks at them. */
-static const int LOOK_GROUP = 8;
-
 /* Kernels look for places of extremes, for sizes, or for counts. */
 enum look_what { LOOK_PLACES, LOOK_SIZES, LOOK_COUNTS };
 
@@ -225,72 +222,101 @@ template <typename Looker, look_what WHAT> struct look_view {
                                          : w->op == CUDA_SLICE_ABSMIN || w->op == CUDA_SLICE_ABSMAX;
     }
 
-    __device__ __forceinline__ void take(look_state<Looker, WHAT> *s, typename Looker::raw x,
-                                         uint32_t number) const
+    __device__ __forceinline__ typename Looker::key score_of(typename Looker::raw x) const
     {
-        typedef typename Looker::key key;
+        const typename Looker::key k = Looker::key_of(x);
 
-        if (Looker::is_nan(x)) {
-            s->nan++;
-            s->first_nan = min(s->first_nan, number);
-            return;
-        }
-        const key k = Looker::key_of(x);
-        const key seen = WHAT != LOOK_PLACES && magnitudes ? Looker::magnitude_of(k) : k;
-        const key score = seen ^ flip;
+        return (WHAT != LOOK_PLACES && magnitudes ? Looker::magnitude_of(k) : k) ^ flip;
+    }
+
+    /* Takes an element that is not NaN. */
+    __device__ __forceinline__ void take_number(look_state<Looker, WHAT> *s, typename Looker::raw x,
+                                                uint32_t number) const
+    {
+        const typename Looker::key score = score_of(x);
 
         if (WHAT == LOOK_COUNTS) {
-            s->counted += (typename Looker::distance)(seen - range.first) <= range.distance;
+            s->counted += (typename Looker::distance)(score - range.first) <= range.distance;
         } else if (WHAT == LOOK_SIZES) {
             s->best = max(s->best, score);
-            s->least = min(s->least, k);
+            s->least = min(s->least, Looker::key_of(x));
             s->index = 0;
         } else if (score > s->best || (Looker::SEEN && s->index == SLICE_NOWHERE)) {
             s->best = score;
             s->index = number;
         }
     }
+
+    /* Takes elements, in the order of their numbers, but for those that are `gone`. Most have no NaN among
+       them, and do not change the best one. */
+    template <typename Units>
+    __device__ __forceinline__ void take(look_state<Looker, WHAT> *s, const Units &u,
+                                         uint32_t gone) const
+    {
+        bool any = gone != 0;
+
+#pragma unroll
+        for (int i = 0; i < u.ALL; i++)
+            any = any | Looker::is_nan(u.x[i]);
+        if (any) {
+#pragma unroll
+            for (int i = 0; i < u.ALL; i++) {
+                if (gone >> i & 1)
+                    continue;
+                if (!Looker::is_nan(u.x[i])) {
+                    take_number(s, u.x[i], u.number(i));
+                    continue;
+                }
+                s->nan++;
+                s->first_nan = min(s->first_nan, u.number(i));
+            }
+        } else if (WHAT == LOOK_PLACES) {
+            take_place(s, u);
+        } else {
+#pragma unroll
+            for (int i = 0; i < u.ALL; i++)
+                take_number(s, u.x[i], 0);
+        }
+    }
+
+    template <typename Units>
+    __device__ __forceinline__ void take_place(look_state<Looker, WHAT> *s, const Units &u) const
+    {
+        typename Looker::key most = Looker::LEAST;
+
+#pragma unroll
+        for (int i = 0; i < u.ALL; i++)
+            most = max(most, score_of(u.x[i]));
+        if (most <= s->best && s->index != SLICE_NOWHERE)
+            return;
+        s->best = most;
+#pragma unroll
+        for (int i = u.ALL - 1; i >= 0; i--)
+            if (score_of(u.x[i]) == most)
+                s->index = u.number(i);
+    }
 };
 
-/* Looks at COUNT elements, each `further` bytes on, and `lanes` in its number; *from moves behind them. */
-template <int COUNT, typename Looker, look_what WHAT>
-__device__ static __forceinline__ void look_some(const struct cuda_slice_job &job,
-                                                 const look_view<Looker, WHAT> &view,
-                                                 const unsigned char **from, int64_t further,
-                                                 uint32_t number, look_state<Looker, WHAT> *state)
-{
-    typename Looker::raw x[COUNT];
-    unsigned gone = 0;
-
-    slice_load_some(job, from, further, x);
-    if (job.missing.count > 0) {
-        gone = slice_missing(job.missing, x);
-        state->missing += (unsigned)__popc(gone);
-    }
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        if (!(gone >> i & 1))
-            view.take(state, x[i], number + job.lanes * i);
-}
-
-/* Looks at every so manyth element of a part of a slice, from number `lane` of it on. */
-template <typename Looker, look_what WHAT>
+/* Looks at a thread's share, `lane`, of a part of a slice. */
+template <bool ROW, typename Looker, look_what WHAT>
 __device__ static __forceinline__ void
 look_share(const struct cuda_slice_job &job, const look_view<Looker, WHAT> &view, uint64_t slice,
            uint32_t part, unsigned lane, look_state<Looker, WHAT> *state)
 {
-    const uint32_t begin = part * job.part + lane;
-    const uint32_t end = part + 1 < job.parts ? (part + 1) * job.part : (uint32_t)job.length;
-    const int64_t further = (int64_t)job.lanes * job.step;
-    const unsigned char *from = cuda_slice_from(&job, slice) + begin * job.step;
-    uint32_t at = begin;
+    typedef typename Looker::raw raw;
 
-#pragma unroll 1
-    for (; at + job.lanes * (LOOK_GROUP - 1) < end; at += job.lanes * LOOK_GROUP)
-        look_some<LOOK_GROUP>(job, view, &from, further, at, state);
-#pragma unroll 1
-    for (; at < end; at += job.lanes)
-        look_some<1>(job, view, &from, further, at, state);
+    slice_take_units<raw, ROW, SLICE_UNITS<raw, ROW>, ROW ? 1 : 4>(
+        job, cuda_slice_from(&job, slice), part * job.part,
+        part + 1 < job.parts ? (part + 1) * job.part : (uint32_t)job.length, lane,
+        [&](const auto &u) {
+            uint32_t gone = 0;
+
+            if (job.missing.count > 0) {
+                gone = slice_missing(job.missing, u.x) & ~u.outside;
+                state->missing += (unsigned)__popc(gone);
+            }
+            view.take(state, u, gone | u.outside);
+        });
 }
 
 /* Sets *bits to the result of a slice. False for an integer that there is none of. */
@@ -333,20 +359,29 @@ look_result(const struct cuda_slice_wish *w, const look_state<Looker, WHAT> *s, 
 }
 
 /* Merges what the `lanes` threads that take a slice together have seen, which are so far apart, in the
-   first of them. `states` is in shared memory, and has one for each thread. All of a block together. */
+   first of them. `states` is in shared memory, and has one for each thread. All of a block together, or of a
+   warp that has all of these threads. */
 template <typename State>
 __device__ static __forceinline__ void look_merge(State *states, unsigned lanes, unsigned lane,
                                                   unsigned apart, State *state)
 {
+    const bool in_warp = lanes * apart <= 32;
+
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
         if (lane >= distance && lane < 2 * distance)
             states[threadIdx.x] = *state;
-        __syncthreads();
+        if (in_warp)
+            __syncwarp();
+        else
+            __syncthreads();
         if (lane < distance)
             state->merge(states[threadIdx.x + distance * apart]);
     }
-    if (lanes > 1)
-        __syncthreads(); /* all have read what was there */
+    /* All have read what was there. */
+    if (in_warp)
+        __syncwarp();
+    else
+        __syncthreads();
 }
 
 template <typename Looker, look_what WHAT>
@@ -379,8 +414,10 @@ __global__ void __launch_bounds__(CUDA_LOOK_THREADS, LOOK_RESIDENT)
         state_type state;
 
         state.clear();
-        if (number < all)
-            look_share(job, view, slice, (uint32_t)part, lane, &state);
+        if (number < all && job.row)
+            look_share<true>(job, view, slice, (uint32_t)part, lane, &state);
+        else if (number < all)
+            look_share<false>(job, view, slice, (uint32_t)part, lane, &state);
         look_merge(states, job.lanes, lane, job.along ? 1 : across, &state);
         if (lane > 0 || number >= all)
             continue;

@@ -83,19 +83,93 @@ __device__ static __forceinline__ bool slice_see(struct cuda_slice_seen *s, doub
     return false;
 }
 
-/* Loads COUNT elements, which are aligned, each `further` bytes on; *from moves behind them. */
-template <typename Raw, int COUNT>
-__device__ static __forceinline__ void slice_load_some(const struct cuda_slice_job &job,
-                                                       const unsigned char **from, int64_t further,
-                                                       Raw (&x)[COUNT])
+/* The elements that a thread loads at a time: COUNT units, of the 16 bytes that neighbours in a ROW have,
+   or of one. */
+template <typename Raw, bool ROW, int COUNT> struct slice_units {
+    static const int WIDTH = ROW ? (int)(16 / sizeof(Raw)) : 1, ALL = WIDTH * COUNT;
+    Raw x[ALL];
+    uint32_t outside; /* bit i: x[i] is no element */
+    uint32_t at, apart;
+
+    /* The number of an element. */
+    __device__ __forceinline__ uint32_t number(int i) const
+    {
+        return at + apart * (uint32_t)(i / WIDTH) + (uint32_t)(i % WIDTH);
+    }
+    __device__ __forceinline__ void load_unit(const unsigned char *from, int i)
+    {
+        if (ROW) {
+            const uint4 unit = *(const uint4 *)from;
+            const uint32_t word[] = {unit.x, unit.y, unit.z, unit.w};
+
+#pragma unroll
+            for (int j = 0; j < WIDTH; j++)
+                x[i * WIDTH + j] =
+                    sizeof(Raw) == sizeof(uint64_t)
+                        ? (Raw)((uint64_t)word[(2 * j + 1) % 4] << 32 | word[2 * j % 4])
+                        : (Raw)(word[j * sizeof(Raw) / 4] >> j * sizeof(Raw) % 4 * 8);
+        } else {
+            x[i] = *(const Raw *)from;
+        }
+    }
+    __device__ __forceinline__ void load_before(const struct cuda_slice_job &job,
+                                                const unsigned char *from, int first, uint32_t end)
+    {
+#pragma unroll
+        for (int i = first; i < first + WIDTH; i++, from += job.step) {
+            const bool is = number(i) < end;
+
+            x[i] = is ? *(const Raw *)from : (Raw)0;
+            outside |= (uint32_t)!is << i;
+        }
+    }
+    /* Loads them; the first one lies at `from`. With REST some may not be before number `end`. */
+    template <bool REST>
+    __device__ __forceinline__ void load(const struct cuda_slice_job &job,
+                                         const unsigned char *from, uint32_t end)
+    {
+        outside = 0;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++, from += (int64_t)apart * job.step) {
+            if (!REST || ALL == 1 || number(i * WIDTH) + WIDTH <= end)
+                load_unit(from, i);
+            else
+                load_before(job, from, i * WIDTH, end);
+        }
+        if (job.swap)
+#pragma unroll
+            for (int i = 0; i < ALL; i++)
+                x[i] = slice_swapped(x[i]);
+    }
+};
+
+/* Units to load at a time: 64 bytes of a thread keep memory busy, and 32 elements fit its registers. */
+template <typename Raw, bool ROW>
+static const int SLICE_UNITS =
+    ROW ? (sizeof(Raw) == 1 ? 2 : 4) : (int)(32 / (sizeof(Raw) < 4 ? sizeof(Raw) : 4));
+
+/* Hands over a thread's share, `lane`, of the elements of a slice from number `begin` to before `end`, as
+   slice_units of COUNT, and of REST in the end. `from` is where the slice begins. */
+template <typename Raw, bool ROW, int COUNT, int REST, typename Take>
+__device__ static __forceinline__ void
+slice_take_units(const struct cuda_slice_job &job, const unsigned char *from, uint32_t begin,
+                 uint32_t end, unsigned lane, const Take &take)
 {
-#pragma unroll
-    for (int i = 0; i < COUNT; i++, *from += further)
-        x[i] = *(const Raw *)*from;
-    if (job.swap)
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            x[i] = slice_swapped(x[i]);
+    slice_units<Raw, ROW, COUNT> all;
+    slice_units<Raw, ROW, REST> rest;
+
+    all.apart = rest.apart = job.lanes * all.WIDTH;
+    all.at = begin + lane * all.WIDTH;
+#pragma unroll 1
+    for (; all.number(all.ALL - 1) < end; all.at += all.apart * COUNT) {
+        all.template load<false>(job, from + (int64_t)all.at * job.step, end);
+        take(all);
+    }
+#pragma unroll 1
+    for (rest.at = all.at; rest.at < end; rest.at += rest.apart * REST) {
+        rest.template load<true>(job, from + (int64_t)rest.at * job.step, end);
+        take(rest);
+    }
 }
 
 /* Hands over the elements of a slice from number `at` to before `end`, each so many further on, but for

@@ -71,5 +71,5 @@ void emulated_slices_select(const struct cuda_slice_job *l)
 {
     if (cuda_select_bytes(l) > EMULATED_TALLY_SHARED)
         abort();
-    run_all(l, slice_choose_select(l->type), CUDA_SELECT_THREADS);
+    run_all(l, slice_choose_select(l), CUDA_SELECT_THREADS);
 }

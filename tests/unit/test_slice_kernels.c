@@ -1313,9 +1313,9 @@ static bool run_job(const struct cuda_slice_job *launch)
 
 /* Finds the results of all slices, and compares them with those of elements taken one by one. */
 static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bool columns,
-                         bool easy)
+                         size_t off, bool easy)
 {
-    const size_t size = element_size(l->type), length = (size_t)l->length, off = below(8) * size;
+    const size_t size = element_size(l->type), length = (size_t)l->length;
     const size_t slices = (size_t)l->all, words = 2 * slices + 1;
     const bool select = l->wish.op == CUDA_SLICE_QUANTILE;
     uint64_t *const numbers = (uint64_t *)(void *)come_back, *const keys = allocate(length * 8);
@@ -1357,16 +1357,19 @@ static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bo
 #define SHARED_BYTES ((size_t)63 << 10)
 #define SELECT_BYTES ((size_t)60000)
 
-/* Shapes a job in one of the ways that it may have. */
-static void draw_job(struct cuda_slice_job *l)
+/* Shapes a job in one of the ways that it may have; `row`: its slices are rows that are aligned. */
+static void draw_job(struct cuda_slice_job *l, bool row)
 {
     const bool few = l->length <= 32 && below(2);
 
     l->along = below(2);
+    l->row = row;
     l->blocks = 1 + (unsigned)below(3);
     if (l->wish.op != CUDA_SLICE_QUANTILE) {
         l->lanes = 1u << below(9);
         l->part = 1 + (uint32_t)below((size_t)l->length);
+        if (l->row)
+            l->part += -l->part % 16;
         l->parts = (uint32_t)((l->length + l->part - 1) / l->part);
         if ((size_t)l->all * l->parts * CUDA_LOOK_STATE > FOUND_BYTES)
             l->parts = 1;
@@ -1381,15 +1384,15 @@ static void draw_job(struct cuda_slice_job *l)
         l->few *= 2;
     while (few && cuda_select_bytes(l) > SELECT_BYTES)
         l->across /= 2;
-    if (!few && (cuda_select_bytes(l) > SELECT_BYTES || below(3) == 0)) {
+    if (!few && (cuda_select_bytes(l) > SELECT_BYTES || below(3) == 0))
         l->across = 1;
-        l->along = true;
-        l->pitch = below(2) || cuda_select_bytes(l) > SELECT_BYTES ? 0 : l->pitch;
+    if (!few && (cuda_select_bytes(l) > SELECT_BYTES || below(3) == 0)) {
+        l->pitch = 0;
+        l->across = 1u << below(4);
     }
-    l->lanes = l->across == 1 ? CUDA_SELECT_THREADS
-               : !l->along    ? CUDA_SELECT_THREADS / l->across
-               : few          ? l->few
-                              : 32;
+    l->lanes = !l->along || l->pitch == 0 || l->across == 1 ? CUDA_SELECT_THREADS / l->across
+               : few                                        ? l->few
+                                                            : 32;
 }
 
 /* Indices, magnitudes, counts and quantiles, whatever threads and parts there are. */
@@ -1401,10 +1404,13 @@ static void check_jobs(unsigned runs)
         const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
         const enum data_kind kind = (enum data_kind)(run / ELEMENT_TYPES % DATA_KINDS);
         const size_t slices = 1 + below(below(2) ? 6 : 300);
-        const size_t length = 1 + below(slices < 7 && below(2) ? 3000 : 70);
+        const size_t length = 1 + below(slices == 1 && below(2)  ? 18000
+                                        : slices < 7 && below(2) ? 3000
+                                                                 : 70);
         const size_t all = slices * length;
         const bool whole = element_is_integer(type), bytes = element_size(type) == 1;
         const bool columns = below(2);
+        const size_t off = below(3) ? 0 : below(8) * element_size(type);
         const uint64_t of = below(2) ? 10 : below(2) ? 1000 : UINT64_C(100000000000000);
         struct cuda_slice_job l = {
             .type = type,
@@ -1435,8 +1441,9 @@ static void check_jobs(unsigned runs)
         }
         if (l.swap)
             element_swap(swapped, data, all, element_size(type));
-        draw_job(&l);
-        check_job_of(&family, &l, columns, whole ? element_size(type) < 8 : bytes || is_easy(kind));
+        draw_job(&l, !columns && off % 16 == 0 && length * element_size(type) % 16 == 0);
+        check_job_of(&family, &l, columns, off,
+                     whole ? element_size(type) < 8 : bytes || is_easy(kind));
     }
     tap_family_end(&family, "indices, magnitudes, counts and quantiles");
 }
