@@ -23,6 +23,8 @@ bool cuda_guest_enter(struct cuda_guest *g, int device, struct error *error)
 {
     int current;
 
+    /* An error that an earlier call of the program left behind is not one of the next launch. */
+    (void)cudaGetLastError();
     g->device = -1;
     g->mode = cudaStreamCaptureModeRelaxed;
     if (!cuda_guest_check(cudaThreadExchangeStreamCaptureMode(&g->mode), "asking the GPU", error) ||

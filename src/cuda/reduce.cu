@@ -6,8 +6,6 @@
 
 cudaError_t cuda_reduce(const struct cuda_launch *l, cudaStream_t stream)
 {
-    /* An error that an earlier call left behind, and that was reported then, is not this one's. */
-    (void)cudaGetLastError();
     switch (l->type) {
 #define LAUNCH(CONSTANT, name, ...)         \
     case ELEMENT_##CONSTANT:                \

@@ -16,8 +16,6 @@ static cudaError_t launch(void (*kernel)(const Launch), const Launch *l, size_t 
 
     if (!kernel)
         return cudaErrorInvalidValue;
-    /* An error that an earlier call left behind, and that was reported then, is not this one's. */
-    (void)cudaGetLastError();
     if (shared > 0)
         error = allow_shared(kernel, shared, most);
     if (error != cudaSuccess)

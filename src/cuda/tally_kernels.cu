@@ -16,8 +16,6 @@ cudaError_t cuda_tally(const struct cuda_tally_launch *l, cudaStream_t stream)
     const size_t most = c.bytes > l->shared / 2 ? processors : 2 * processors;
     cudaError_t error;
 
-    /* An error that an earlier call left behind, and that was reported then, is not this one's. */
-    (void)cudaGetLastError();
     if (l->plan->kind == TALLY_CELLS && !l->more && !l->fine) {
         error =
             cudaMemsetAsync(l->counts + l->size + CUDA_TALLY_KEPT, 0, sizeof *l->counts, stream);

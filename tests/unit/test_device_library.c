@@ -1104,7 +1104,8 @@ static void check_first(void)
     context = first;
 }
 
-/* A reduction for which there was no memory does not make the next one fail. */
+/* A reduction, or a call of the program itself, for which there was no memory does not make the next one
+   fail. */
 static void check_full(void)
 {
 #ifndef TEST_CUDA
@@ -1114,6 +1115,7 @@ static void check_full(void)
     gpr_request *request;
     gpr_status full, then;
     gpr_input *input;
+    void *refused;
 
     must(gpr_context_new(&context) == GPR_OK, "a context");
     request = ask("sum");
@@ -1126,6 +1128,12 @@ static void check_full(void)
     then = gpr_reduce(input, 0, request, &result);
     tap_ok(full == GPR_ERROR_MEMORY && then == GPR_OK, "no device memory: %d, and then %d (%s)",
            (int)full, (int)then, gpr_error_text(context));
+    gpr_result_free(result);
+    emulated_full = true;
+    must(cudaMalloc(&refused, 1) != cudaSuccess, "refusing memory");
+    emulated_full = false;
+    then = gpr_reduce(input, 0, request, &result);
+    tap_ok(then == GPR_OK, "after an error of the program: %s", gpr_error_text(context));
     gpr_result_free(result);
     gpr_request_free(request);
     gpr_close(input);
