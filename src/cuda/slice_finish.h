@@ -116,6 +116,18 @@ EXACT_SHARED uint64_t cuda_slice_extreme(const struct cuda_slice_wish *w, int64_
                             : (uint64_t)key;
 }
 
+/* Sets *result to the sum of squares, which is off by `bound`. False where that is not certain. */
+EXACT_SHARED bool slice_sum_known(const double *squares, double bound, double *result)
+{
+    double low;
+    const double high = exact_two_sum(squares[0], squares[1], &low);
+
+    SLICE_UNROLL
+    for (int k = 2; k < SLICE_SQUARES_MAX; k++)
+        bound += fabs(squares[k]);
+    return high > 0x1p-700 && high < 0x1p900 && slice_round(high, low, bound, result);
+}
+
 /* Sets *result to that of the squares of n numbers, whose sums are these, that of the squares but for
    `bound`. False if it is not known. */
 EXACT_SHARED bool cuda_slice_of_squares(const struct cuda_slice_wish *w,
@@ -130,6 +142,8 @@ EXACT_SHARED bool cuda_slice_of_squares(const struct cuda_slice_wish *w,
         *result = 0; /* also where the square is not known */
         return true;
     }
+    if (w->op == CUDA_SLICE_SUMSQ && slice_sum_known(squares, bound, result))
+        return true;
     /* Without a sum that of n numbers, or of one, is a variance, too. */
     return slice_spread(spread ? sum : &none, squares, bound,
                         spread || w->op == CUDA_SLICE_RMS ? n : 1, spread ? w->ddof : 0, 1, root,

@@ -1135,6 +1135,10 @@ static struct slice_choice slice_choose_many(const struct cuda_slice_launch *l)
         return slice_choose_short<Type, 32 / vectors, row, vectors, at_once>(l);
     if (whole && most <= 64 * row)
         return slice_choose_short<Type, 64 / vectors, row, vectors, at_once>(l);
+    /* Others are added up sooner by more lanes. */
+    if constexpr (!type::PLAIN)
+        if (whole && most <= 128 * row)
+            return slice_choose_short<Type, 128 / vectors, row, vectors, at_once>(l);
     return slice_long<Type, row>::choose(l);
 }
 

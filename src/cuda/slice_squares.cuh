@@ -66,11 +66,13 @@ struct slice_wide_squares {
     /* The upper half of the least magnitude that is not 0, less 1. If the lower half is not 0, its last bit
        counts as set. */
     unsigned least;
+    unsigned fine; /* not 0 if one of the numbers has more bits than binary32 */
 
     __device__ __forceinline__ void clear()
     {
         part[0] = part[1] = part[2] = 0;
         least = ~0u;
+        fine = 0;
     }
     __device__ __forceinline__ void add_both(double high, double low)
     {
@@ -89,6 +91,7 @@ struct slice_wide_squares {
         add_both(square, low);
         part[2] = __dadd_rn(part[2], fabs(part[1]));
         least = min(least, (upper | min(lower, 1u)) - 1);
+        fine |= lower & ((1u << 29) - 1);
     }
     __device__ __forceinline__ void merge(const slice_wide_squares &other)
     {
@@ -97,6 +100,7 @@ struct slice_wide_squares {
         add_both(other.part[0], other.part[1]);
         part[2] += other.part[2] + (before + fabs(part[1]));
         least = min(least, other.least);
+        fine |= other.fine;
     }
     __device__ __forceinline__ double term(int i) const
     {
@@ -106,13 +110,24 @@ struct slice_wide_squares {
     {
         return false;
     }
-    __device__ __forceinline__ unsigned rest() const
+    __device__ __forceinline__ uint64_t rest() const
     {
-        return least;
+        return (uint64_t)fine << 32 | least;
     }
-    __device__ __forceinline__ void set_rest(unsigned x)
+    __device__ __forceinline__ void set_rest(uint64_t x)
     {
-        least = x;
+        fine = (unsigned)(x >> 32);
+        least = (unsigned)x;
+    }
+    /* Whether nothing was rounded. Squares of numbers of 24 bits are multiples of that of the last place of
+       the least one; so is all that was added to the second number, no sum of which is more than part[2]. */
+    __device__ __forceinline__ bool is_exact() const
+    {
+        const int exponent = (int)((least + 1) >> 20) - 1023; /* of the least one */
+
+        if (fine != 0 || least == ~0u)
+            return fine == 0;
+        return exponent > -400 && part[2] < power_at(2 * (exponent - 23) + 51 + 1023);
     }
     /* The most that the sum is off by. Each addition rounds a term, and the second number with it, by 2^-53 of
        them. The term is no more than the number before and after it together, so that all of them are no
@@ -122,6 +137,8 @@ struct slice_wide_squares {
     {
         const unsigned whole = (1023 - 485) << 20;
 
+        if (is_exact())
+            return 0;
         return part[2] * 0x1p-51 + (least < whole - 1 ? 0x1p-960 : 0);
     }
 };
