@@ -23,46 +23,89 @@ __global__ void __launch_bounds__(THREADS) publish(const __grid_constant__ struc
         *(volatile uint64_t *)&job.to->number = job.number;
 }
 
-/* Copies an element, which may not be aligned to its size. */
+/* An element, which may not be aligned to its size. */
 template <typename Element>
-__device__ static __forceinline__ void copy_element(unsigned char *to, const unsigned char *from)
+__device__ static __forceinline__ Element load_element(const unsigned char *from)
 {
+    Element x;
+
     if ((uintptr_t)from % sizeof(Element) == 0)
-        *(Element *)to = *(const Element *)from;
-    else
-        for (unsigned i = 0; i < sizeof(Element); i++)
-            to[i] = from[i];
+        return *(const Element *)from;
+    for (unsigned i = 0; i < sizeof(Element); i++)
+        ((unsigned char *)&x)[i] = from[i];
+    return x;
 }
 
-/* Launches a kernel for elements of `size` bytes, with as many blocks as there is room for at a time. */
-template <typename Job>
-static cudaError_t launch_by_size(void (*const (&kernels)[4])(Job), unsigned size, const Job *job,
-                                  int multiprocessors, cudaStream_t stream)
+/* Launches a kernel for elements of `size` bytes, 1, 2, 4 and so on, with as many blocks as there is room for
+   at a time. */
+template <typename Job, int SIZES>
+static cudaError_t launch_by_size(void (*const (&kernels)[SIZES])(Job), unsigned size,
+                                  const Job *job, int multiprocessors, cudaStream_t stream)
 {
     const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
 
-    kernels[size == 1   ? 0
-            : size == 2 ? 1
-            : size == 4 ? 2
-                        : 3]<<<blocks, THREADS, 0, stream>>>(*job);
+    kernels[__builtin_ctz(size)]<<<blocks, THREADS, 0, stream>>>(*job);
     return cudaGetLastError();
 }
 #define LAUNCH_BY_SIZE(kernel, size, job, multiprocessors, stream)                                \
     launch_by_size({kernel<uint8_t>, kernel<uint16_t>, kernel<uint32_t>, kernel<uint64_t>}, size, \
                    job, multiprocessors, stream)
 
+/* Elements that a thread loads before it stores them. */
+static const int GATHER_UNROLL = 4;
+
 template <typename Element>
 __global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct cuda_gather job)
 {
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
 
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step)
-        copy_element<Element>(job.to + i * sizeof(Element), cuda_gather_from(&job, i));
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count;
+         i += step * GATHER_UNROLL) {
+        Element x[GATHER_UNROLL];
+
+#pragma unroll
+        for (int k = 0; k < GATHER_UNROLL; k++)
+            if (i + k * step < job.count)
+                x[k] = load_element<Element>(cuda_gather_from(&job, i + k * step));
+#pragma unroll
+        for (int k = 0; k < GATHER_UNROLL; k++)
+            if (i + k * step < job.count)
+                ((Element *)job.to)[i + k * step] = x[k];
+    }
 }
 
-cudaError_t cuda_gather(const struct cuda_gather *job, int multiprocessors, cudaStream_t stream)
+/* Whether pairs of neighbours lie side by side, and are aligned. */
+static bool has_pairs(const struct cuda_gather *job)
 {
-    return LAUNCH_BY_SIZE(gather, job->size, job, multiprocessors, stream);
+    const struct view_layout *from = &job->from;
+    const unsigned last = from->rank - 1;
+    const int64_t pair = 2 * (int64_t)job->size;
+    bool pairs = from->strides[last] == (int64_t)job->size && (job->first | job->count) % 2 == 0 &&
+                 (last == 0 || from->sizes[last] % 2 == 0) &&
+                 ((uintptr_t)from->data | (uintptr_t)job->to) % (uintptr_t)pair == 0;
+
+    for (unsigned d = 0; d < last; d++)
+        pairs = pairs && from->strides[d] % pair == 0;
+    return pairs;
+}
+
+cudaError_t cuda_gather(const struct cuda_gather *gathered, int multiprocessors,
+                        cudaStream_t stream)
+{
+    struct cuda_gather job = *gathered;
+    const unsigned last = job.from.rank - 1;
+
+    /* As elements of up to 16 bytes. */
+    while (job.size < sizeof(uint4) && has_pairs(&job)) {
+        job.size *= 2;
+        job.first /= 2;
+        job.count /= 2;
+        job.from.sizes[last] /= 2;
+        job.from.strides[last] *= 2;
+    }
+    return launch_by_size(
+        {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>, gather<uint4>},
+        job.size, &job, multiprocessors, stream);
 }
 
 /* Finds places in an array for what the lanes of a block have: bits[k] has those of a warp's lanes that
@@ -125,8 +168,8 @@ __global__ void __launch_bounds__(THREADS) keep(const __grid_constant__ struct c
 #pragma unroll
         for (int k = 0; k < KEEP_UNROLL; k++)
             if (bits[k] >> threadIdx.x % 32 & 1)
-                copy_element<Element>(job.gather.to + places[k] * sizeof(Element),
-                                      cuda_gather_from(&job.gather, from + (uint64_t)k * THREADS));
+                ((Element *)job.gather.to)[places[k]] = load_element<Element>(
+                    cuda_gather_from(&job.gather, from + (uint64_t)k * THREADS));
     }
 }
 
@@ -144,7 +187,7 @@ __global__ void __launch_bounds__(THREADS) mask(const __grid_constant__ struct c
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < elements.count; i += step) {
         Element bits;
 
-        copy_element<Element>((unsigned char *)&bits, cuda_gather_from(&elements, i));
+        bits = load_element<Element>(cuda_gather_from(&elements, i));
         ((Element *)elements.to)[i] = (Element)cuda_mask_bits(&job, i, bits);
     }
 }
@@ -168,7 +211,7 @@ __global__ void __launch_bounds__(THREADS) find(const __grid_constant__ struct c
 
         if (!cuda_keep_has(&job.of, i))
             continue;
-        copy_element<Element>((unsigned char *)&bits, cuda_gather_from(&job.of.gather, i));
+        bits = load_element<Element>(cuda_gather_from(&job.of.gather, i));
         in = cuda_find_ranges(&job, bits) & left;
         left ^= in;
         for (unsigned t = 0; in != 0; t++, in >>= 1)

@@ -106,9 +106,10 @@ struct cuda_summer {
         struct cuda_array_axis axis;
         struct view_layout row, shaped;
     } copies;
-    unsigned wants;           /* partial_want bits */
-    uint64_t part;            /* elements of a part of a row */
-    bool records;             /* kernels find these as records */
+    unsigned wants; /* partial_want bits */
+    uint64_t pitch; /* elements from a row to the next where they lie; 0: they are copied */
+    uint64_t part;  /* elements of a part of a row */
+    bool records;   /* kernels find these as records */
     bool magnitudes, rounded; /* as a launch has them */
 };
 
@@ -120,21 +121,49 @@ void cuda_summer_close(struct cuda_summer *s)
     free(s);
 }
 
-/* A launch: rows of elements in a row, aligned; each row is a slice, or each column. */
+/* A launch: rows; each is a slice, or each column. */
 struct block {
     const unsigned char *data;
-    uint64_t rows, length;
+    uint64_t rows, length, pitch;
     bool columns;
     uint64_t further; /* blocks of as many rows that follow */
     uint64_t *results;
     uint64_t first; /* number of the first slice */
 };
 
-/* Whether kernels can read the elements where they are, as one row. */
-static bool is_whole(const struct cuda_array_elements *e)
+/* The elements of a row: a slice, or as many as there are columns. */
+static uint64_t row_length(const struct cuda_array_axis *axis)
 {
-    return cuda_array_is_row(e->layout, element_size(e->type)) &&
-           (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0;
+    return axis->inner == 1 ? axis->length : axis->inner;
+}
+
+/* Elements from a row to the next, all over the array, if kernels can read them where they lie; else 0. */
+static uint64_t row_pitch(const struct cuda_array_elements *e, const struct cuda_array_axis *axis)
+{
+    const int64_t size = (int64_t)element_size(e->type);
+    const struct view_layout *shaped = axis->shaped;
+    const uint64_t row = row_length(axis);
+    int64_t stride = size, pitch = (int64_t)row * size;
+    unsigned d = shaped->rank;
+
+    if ((uintptr_t)shaped->data % (uintptr_t)size != 0)
+        return 0;
+    for (uint64_t n = 1; n < row; stride = (int64_t)n * size) {
+        if (shaped->sizes[--d] > 1 && shaped->strides[d] != stride)
+            return 0;
+        n *= shaped->sizes[d];
+    }
+    stride = 0;
+    while (d-- > 0) {
+        if (shaped->sizes[d] == 1)
+            continue;
+        if (stride == 0)
+            stride = pitch = shaped->strides[d];
+        if (shaped->strides[d] != stride || pitch < (int64_t)row * size || pitch % size != 0)
+            return 0;
+        stride *= (int64_t)shaped->sizes[d];
+    }
+    return (uint64_t)(pitch / size);
 }
 
 /* Whether elements may be missing; and the bits of those that are. */
@@ -174,7 +203,10 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
                    : PARTIAL_SUM;
     s->wants |= lacks_some(e) ? PARTIAL_MISSING : 0;
     s->records = cuda_slices_are_records(e->type, s->wants) && s->wants != PARTIAL_SUM;
-    s->part = axis->inner == 1 && e->count >= LONG_LEAST && is_whole(e) &&
+    s->pitch = row_pitch(e, axis);
+    s->part = axis->inner == 1 && e->count >= LONG_LEAST && s->pitch > 0 &&
+                      s->pitch * element_size(e->type) % CUDA_ALIGNMENT == 0 &&
+                      (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0 &&
                       cuda_slices_have_long(e->type, s->wants, axis->length)
                   ? CUDA_SLICE_LONG
                   : CUDA_SLICE_PART;
@@ -311,6 +343,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .data = b->data,
                                        .rows = (size_t)b->rows,
                                        .length = (size_t)b->length,
+                                       .pitch = (size_t)b->pitch,
                                        .parts = (size_t)parts,
                                        .part = (size_t)s->part,
                                        .further = (size_t)b->further,
@@ -356,17 +389,19 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
            merge_parts(s, merge, error);
 }
 
-/* Reduces `count` elements from number `first` on, which are whole slices, where they are if they lie
-   in a row and are aligned, or copies of them. */
+/* Reduces `count` elements from number `first` on, which are whole slices, where they lie, or copies of
+   them. */
 static bool reduce_elements(struct cuda_summer *s, uint64_t first, uint64_t count, struct block *b,
                             struct error *error)
 {
     const struct cuda_array_elements *e = s->elements;
     const size_t size = element_size(e->type);
+    const uint64_t row = row_length(s->axis);
     struct cuda_gather job = cuda_gather_of(e->layout, size, first, count);
 
-    b->data = e->layout->data + first * size;
-    if (cuda_array_is_row(e->layout, size) && (uintptr_t)b->data % CUDA_ALIGNMENT == 0)
+    b->pitch = s->pitch > 0 ? s->pitch : row;
+    b->data = e->layout->data + first / row * b->pitch * size;
+    if (s->pitch > 0)
         return reduce_block(s, b, error);
     if (!cuda_room_grow(&s->site, &s->stage, (size_t)count * size, error))
         return false;
@@ -386,14 +421,13 @@ static bool reduce_rows(struct cuda_summer *s, uint64_t *results, struct error *
 {
     const struct cuda_array_axis *axis = s->axis;
     const size_t size = element_size(s->elements->type);
-    const bool whole = is_whole(s->elements);
     uint64_t most = UINT64_MAX;
 
     if (!is_direct(s, &(struct block){.length = axis->length, .results = results}))
         most = PARTS_MAX / row_parts(s, axis->length);
-    if (!whole && size * axis->length > CUDA_STAGE_BYTES)
+    if (s->pitch == 0 && size * axis->length > CUDA_STAGE_BYTES)
         most = 1;
-    else if (!whole)
+    else if (s->pitch == 0)
         most = least(most, CUDA_STAGE_BYTES / size / axis->length);
     most = most > ROWS_ALIGNED ? most / ROWS_ALIGNED * ROWS_ALIGNED : most;
     for (uint64_t at = 0, n; at < axis->outer; at += n) {
@@ -412,11 +446,10 @@ static bool reduce_columns(struct cuda_summer *s, uint64_t *results, struct erro
     const struct cuda_array_axis *axis = s->axis;
     const uint64_t count = axis->length * axis->inner;
     const uint64_t bytes = count * element_size(s->elements->type);
-    uint64_t most = is_whole(s->elements) ? axis->outer : CUDA_STAGE_BYTES / bytes;
+    uint64_t most = s->pitch > 0 ? axis->outer : CUDA_STAGE_BYTES / bytes;
 
-    /* So that each is aligned; and what is found of all has room. */
-    most = most > 0 && bytes % CUDA_ALIGNMENT == 0 ? most : 1;
-    most = least(most, PARTS_MAX / axis->inner + 1);
+    /* So that what is found of all has room. */
+    most = least(most > 0 ? most : 1, PARTS_MAX / axis->inner + 1);
     for (uint64_t i = 0, n; i < axis->outer; i += n) {
         struct block b = {.rows = axis->length,
                           .length = axis->inner,
@@ -440,14 +473,12 @@ static bool can_reduce(struct cuda_summer *s)
     const struct cuda_array_axis *axis = s->axis;
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
-    const bool aligned =
-        is_whole(e) && (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
     struct error ignored = {.kind = ERROR_NONE};
 
     if ((axis->inner == 1 && row_parts(s, axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
         (s->records && axis->length >= UINT32_MAX))
         return false;
-    return aligned || unit <= CUDA_STAGE_BYTES ||
+    return s->pitch > 0 || unit <= CUDA_STAGE_BYTES ||
            (unit <= COPIED_MOST && cuda_room_grow(&s->site, &s->stage, (size_t)unit, &ignored));
 }
 

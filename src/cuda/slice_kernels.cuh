@@ -691,12 +691,15 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
 {
     typedef slice_type<Type> type;
     const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) * N;
-    const size_t step = job.parts * job.length, stride = step * type::SIZE;
+    const size_t step = job.parts * job.length, stride = job.parts * job.pitch * type::SIZE;
     const size_t block = job.further > 0 ? number / step : 0, within = number - block * step;
+    /* What lies between rows, before the thread's first one. */
+    const size_t gaps =
+        job.pitch > job.length ? within / job.length * (job.pitch - job.length) : 0;
     const size_t all = job.rows / job.parts; /* rows that every part has */
     const unsigned groups = (unsigned)(all / type::GROUP);
     const unsigned char *from = (const unsigned char *)job.data +
-                                (block * job.rows * job.length + within) * type::SIZE;
+                                (block * job.rows * job.pitch + within + gaps) * type::SIZE;
     slice_column_state<Type, N> state;
     typename type::key min[N], max[N];
     size_t left; /* elements behind these */
@@ -957,7 +960,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *V
         const size_t row = WHOLE ? number : number / job.parts;
         const size_t begin = WHOLE ? 0 : (number - row * job.parts) * job.part;
         const size_t there = job.length - begin;
-        const size_t first = row * job.length + begin + before;
+        const size_t first = row * job.pitch + begin + before;
 
         from[k] = (const unsigned char *)job.data + first * slice_type<Type>::SIZE;
         left[k] = (any ? (int)(WHOLE || there < job.part ? there : job.part) : 0) - before;
@@ -1079,26 +1082,36 @@ template <typename Type>
 static struct slice_choice slice_choose_columns(const struct cuda_slice_launch *l)
 {
     const int at_once = slice_type<Type>::COLUMNS;
-    const size_t columns = l->parts * l->length;
+    const size_t columns = l->parts * l->length, unit = at_once * slice_type<Type>::SIZE;
+    /* Together they lie in rows that follow one another, or in each row, and are aligned. */
+    const bool together =
+        (l->pitch == l->length ? columns : l->length | l->pitch) % at_once == 0 &&
+        (l->further == 0 || l->rows * l->pitch % at_once == 0) && (uintptr_t)l->data % unit == 0;
 
-    if (columns % at_once == 0)
+    if (together)
         return {slice_columns<Type, at_once>, columns / at_once * (1 + l->further)};
     return {slice_columns<Type, 1>, columns * (1 + l->further)};
+}
+
+/* Whether all rows have vectors of 16 bytes, and nothing else. */
+template <typename Type> static bool slice_has_vectors(const struct cuda_slice_launch *l)
+{
+    return (l->length | l->pitch) % slice_type<Type>::ROW == 0 &&
+           (uintptr_t)l->data % (slice_type<Type>::ROW * slice_type<Type>::SIZE) == 0;
 }
 
 /* Whether rows are not cut, and so short that few threads take one. */
 template <typename Type> static bool slice_is_short(const struct cuda_slice_launch *l)
 {
-    const int row = slice_type<Type>::ROW;
-
-    return l->parts == 1 && l->length <= (l->length % row == 0 ? 4 * row : 32);
+    return l->parts == 1 &&
+           l->length <= (slice_has_vectors<Type>(l) ? 4 * slice_type<Type>::ROW : 32);
 }
 template <typename Type>
 static struct slice_choice slice_choose_few(const struct cuda_slice_launch *l)
 {
     const int row = slice_type<Type>::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>;
 
-    if (l->length % row != 0)
+    if (!slice_has_vectors<Type>(l))
         return l->length <= 4    ? slice_choose_short<Type, 1, 1, 4, 4>(l)
                : l->length <= 16 ? slice_choose_short<Type, 1, 1, 16, 1>(l)
                                  : slice_choose_short<Type, 2, 1, 16, 1>(l);
@@ -1119,7 +1132,7 @@ static struct slice_choice slice_choose_many(const struct cuda_slice_launch *l)
     const bool fast = type::SIZE <= 2 && sizeof(typename type::plain) <= sizeof(int) &&
                       !SLICE_WITH_SQUARES<Type>;
 
-    if (l->length % row != 0) {
+    if (!slice_has_vectors<Type>(l)) {
         if (whole && most <= 64)
             return slice_choose_short<Type, 4, 1, 16, 1>(l);
         if (whole && most <= 256)

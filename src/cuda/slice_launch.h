@@ -33,15 +33,15 @@ struct cuda_slice_launch {
     enum element_type type;
     bool swap; /* elements are not in the machine's byte order */
     bool columns;
-    const void *data;    /* device memory, aligned to 16 bytes */
+    const void *data;    /* device memory, aligned to the elements */
     size_t rows, length; /* of rows; or rows of so many columns */
+    size_t pitch; /* elements from the beginning of a row to that of the next, `length` at least */
     /* Rows are cut into parts of `part` elements but for the last: a multiple of 16 and
        CUDA_SLICE_PART at most, or CUDA_SLICE_LONG where cuda_slices_have_long. For columns, part
        number i of each has every so manyth row, from the i-th on: each has some. Parts of columns are
        fastest if all parts together have a multiple of CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
-    /* For columns: blocks of as many rows that follow, whose columns are further slices. Blocks are aligned to
-       16 bytes. */
+    /* For columns: blocks of as many rows that follow, whose columns are further slices. */
     size_t further;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
        of each part, a block after the other. As struct engine_found has them; `low` NULL: `high` is to be

@@ -487,19 +487,21 @@ slice_share_of_row(const struct cuda_slice_launch *job, size_t number, unsigned 
     const size_t row = number / job->parts, begin = (number - row * job->parts) * job->part;
     const size_t left = job->length - begin, part = left < job->part ? left : job->part;
 
-    return {row * job->length + begin + lane, lanes,
+    return {row * job->pitch + begin + lane, lanes,
             lane < part ? (part - lane + lanes - 1) / lanes : 0, (uint32_t)(begin + lane), lanes};
 }
 __device__ static __forceinline__ struct slice_share
 slice_share_of_column(const struct cuda_slice_launch *job, size_t number, unsigned lane,
                       unsigned lanes)
 {
-    const size_t all = job->rows * job->length, row = job->parts * job->length;
-    const size_t block = job->further > 0 ? number / row : 0, within = number - block * row;
-    const size_t first = within + lane * row, step = lanes * row;
+    const size_t columns = job->parts * job->length;
+    const size_t block = job->further > 0 ? number / columns : 0, within = number - block * columns;
+    const size_t part = within / job->length, column = within - part * job->length;
+    const size_t first = part + lane * job->parts, step = lanes * job->parts; /* rows */
 
-    return {block * all + first, step, first < all ? (all - first + step - 1) / step : 0,
-            (uint32_t)(within / job->length + lane * job->parts), (uint32_t)(lanes * job->parts)};
+    return {(block * job->rows + first) * job->pitch + column, step * job->pitch,
+            first < job->rows ? (job->rows - first + step - 1) / step : 0, (uint32_t)first,
+            (uint32_t)step};
 }
 
 /* The bits of elements that are missing. */

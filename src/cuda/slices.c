@@ -143,7 +143,7 @@ enum cuda_slices_verdict cuda_slices_shape(struct cuda_slices *s, bool columns, 
     s->rounded = rounded;
     s->launch.columns = columns;
     s->launch.rows = rows;
-    s->launch.length = length;
+    s->launch.length = s->launch.pitch = length;
     s->launch.parts = parts;
     return CUDA_SLICES_GOOD;
 }

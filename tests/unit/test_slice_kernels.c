@@ -55,9 +55,9 @@
 #define BEHIND 4096
 
 static struct rng rng;
-static unsigned char *memory, *found;             /* the kernels' */
-static unsigned char *data, *swapped, *come_back; /* the host's */
-static struct missing missing;                    /* of records */
+static unsigned char *memory, *found;                      /* the kernels' */
+static unsigned char *data, *swapped, *spaced, *come_back; /* the host's */
+static struct missing missing;                             /* of records */
 static struct partial_split split;
 
 static size_t below(size_t bound)
@@ -193,14 +193,25 @@ static void prepare_data(const struct cuda_slice_launch *l, size_t specials)
         element_swap(swapped, data, n, element_size(l->type));
 }
 
+/* Brings the elements of a launch to its memory as its rows lie there, behind some that are none of it. */
+static bool copy_rows_in(struct cuda_slice_launch *l)
+{
+    const size_t size = element_size(l->type), row = l->length * size, pitch = l->pitch * size;
+    const bool roomy = l->rows * l->pitch + 16 <= ELEMENTS_MAX && l->part <= CUDA_SLICE_PART;
+    const size_t off = roomy && below(4) == 0 ? below(16) * size : 0;
+
+    memset(spaced, 0xff, off + l->rows * pitch);
+    for (size_t i = 0; i < l->rows; i++)
+        memcpy(spaced + off + i * pitch, (l->swap ? swapped : data) + i * row, row);
+    l->data = memory + off;
+    return copy_in(memory, spaced, off + l->rows * pitch);
+}
+
 /* Runs the kernel on the data, with room for what `f` lays out, `bytes` in all, which come back.
    False when that failed: it has been told. */
 static bool run_on_data(struct tap_family *family, struct cuda_slice_launch *l,
                         const struct engine_found *f, size_t bytes, const char *what)
 {
-    const size_t size = l->rows * l->length * element_size(l->type);
-
-    l->data = memory;
     l->high = f->high;
     l->low = f->low;
     l->min = f->min;
@@ -208,8 +219,7 @@ static bool run_on_data(struct tap_family *family, struct cuda_slice_launch *l,
     l->more = f->more;
     memset(come_back, 0xa5, bytes);
     return tap_case(family,
-                    copy_in(memory, l->swap ? swapped : data, size) &&
-                        copy_in(found, come_back, bytes) && run_kernel(l) &&
+                    copy_rows_in(l) && copy_in(found, come_back, bytes) && run_kernel(l) &&
                         copy_out(come_back, found, bytes),
                     "%s, %s", element_name(l->type), what);
 }
@@ -285,6 +295,11 @@ static void draw_shape(struct cuda_slice_launch *l)
         l->part = CUDA_SLICE_LONG;
         l->parts = (l->length + l->part - 1) / l->part;
     }
+    l->pitch = l->length;
+    if (below(3) == 0)
+        l->pitch += l->part <= CUDA_SLICE_PART && below(2) ? below(5) : 16 * below(4);
+    if (l->rows * l->pitch > ELEMENTS_MAX)
+        l->pitch = l->length;
 }
 
 static void check_type(enum element_type type, unsigned runs)
@@ -587,6 +602,7 @@ static void check_square_range(void)
                                   .data = memory,
                                   .rows = HIGH - LOW + 1,
                                   .length = LENGTH,
+                                  .pitch = LENGTH,
                                   .parts = 1,
                                   .part = CUDA_SLICE_PART};
     unsigned char *end;
@@ -757,6 +773,7 @@ static void check_float8(enum element_type type)
                                       .data = memory,
                                       .rows = i % 2 ? count : slices,
                                       .length = i % 2 ? slices : count,
+                                      .pitch = i % 2 ? slices : count,
                                       .part = CUDA_SLICE_PART,
                                       .wants = PARTIAL_SUM,
                                       .wish = {.op = below(3) ? CUDA_SLICE_SUM : CUDA_SLICE_MEAN,
@@ -958,12 +975,11 @@ static void check_squares(unsigned runs)
         if (l.swap)
             element_swap(swapped, data, n, size);
         memset(come_back, 0, (all + 1) * 8 * sizeof(double));
-        if (!tap_case(&family,
-                      copy_in(memory, l.swap ? swapped : data, n * size) &&
-                          copy_in(found, come_back, (all + 1) * 8 * sizeof(double)) &&
-                          run_kernel(&l) &&
-                          copy_out(come_back, found, (all + 1) * 8 * sizeof(double)),
-                      "running"))
+        if (!tap_case(
+                &family,
+                copy_rows_in(&l) && copy_in(found, come_back, (all + 1) * 8 * sizeof(double)) &&
+                    run_kernel(&l) && copy_out(come_back, found, (all + 1) * 8 * sizeof(double)),
+                "running"))
             return;
         snprintf(what, sizeof what, "%s, %s of %zu x %zu in %zu parts", element_name(type),
                  l.columns ? "columns" : "rows", l.rows, l.length, l.parts);
@@ -1591,10 +1607,12 @@ static void measure_type(enum element_type type, unsigned char *device, unsigned
     printf("%s, %zu elements: sum and extremes of all %.3f ms, %.1f GB/s\n", element_name(type), n,
            sum, (double)bytes / 1e6 / sum);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        measure_shape(
-            &(struct cuda_slice_launch){
-                .type = type, .data = device, .rows = n / lengths[i], .length = lengths[i]},
-            room, sum);
+        measure_shape(&(struct cuda_slice_launch){.type = type,
+                                                  .data = device,
+                                                  .rows = n / lengths[i],
+                                                  .length = lengths[i],
+                                                  .pitch = lengths[i]},
+                      room, sum);
     (void)cudaFree(scratch);
     (void)cudaFree(partial);
 }
@@ -1632,6 +1650,7 @@ int main(int argc, char *argv[])
     rng_seed(&rng, seed);
     data = allocate(BYTES_MAX);
     swapped = allocate(BYTES_MAX);
+    spaced = allocate(BYTES_MAX);
     come_back = allocate(RECORDS_BYTES + BEHIND);
 #ifdef TEST_CUDA
     if (argc > 1 && strcmp(argv[1], "time") == 0)
@@ -1657,6 +1676,7 @@ int main(int argc, char *argv[])
     check_middles();
     free(data);
     free(swapped);
+    free(spaced);
     free(come_back);
     return tap_done();
 }
