@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "sys/grow.h"
 
 void merger_open(struct merger *m)
@@ -23,19 +24,6 @@ void merger_close(struct merger *m)
     free(m->slots);
 }
 
-/* FNV-1a, of the names with their NULs. */
-static uint64_t hash(const char *input, const char *array)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (const char *p = input; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    h *= UINT64_C(0x100000001b3);
-    for (const char *p = array ? array : ""; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return h ^ h >> 32;
-}
-
 static int compare_names(const struct merged *a, const char *input, const char *array)
 {
     const int order = strcmp(a->input, input);
@@ -48,7 +36,7 @@ static int compare_names(const struct merged *a, const char *input, const char *
 /* The slot of an array, or the free one where it would be. */
 static size_t *find_slot(const struct merger *m, const char *input, const char *array)
 {
-    size_t i = (size_t)hash(input, array) & (m->slot_count - 1);
+    size_t i = (size_t)name_hash(input, array) & (m->slot_count - 1);
 
     while (m->slots[i] > 0 && compare_names(&m->merged[m->slots[i] - 1], input, array) != 0)
         i = (i + 1) & (m->slot_count - 1);

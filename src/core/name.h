@@ -5,6 +5,8 @@
 #ifndef GPUREDUCE_NAME_H
 #define GPUREDUCE_NAME_H
 
+#include <stdint.h>
+
 #include "sys/escape.h"
 
 /* Room for the name of an input; for that of an array, where a longer one is cut; and for both. */
@@ -21,5 +23,8 @@ const char *name_array(char shown[NAME_ARRAY_MAX], const char *array);
 
 /* Writes the name of the input and, unless `array` is NULL, that of the array. Returns `name`. */
 const char *name_both(char name[NAME_BOTH_MAX], const char *path, const char *array);
+
+/* A hash of two texts, the second of which may be NULL, the empty one. */
+uint64_t name_hash(const char *one, const char *other);
 
 #endif

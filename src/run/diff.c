@@ -99,7 +99,11 @@ struct diff_worker {
 struct diff_error {
     char *name; /* as messages show it, of malloc */
     struct error error;
+    size_t before; /* 1 + the number of the one before in its chain; 0: none */
 };
+
+/* Errors are found in so many chains. */
+#define DIFF_ERROR_CHAINS ((size_t)1 << 12)
 
 /* An array that the other side lacks by its name, and may have by another. */
 struct diff_lone {
@@ -144,7 +148,8 @@ struct diff {
 
     struct diff_error *errors; /* the session's thread's */
     size_t error_count, error_room;
-    _Atomic bool no_memory; /* there was none for something */
+    size_t chains[DIFF_ERROR_CHAINS]; /* 1 + the number of the last error of each; 0: none */
+    _Atomic bool no_memory;           /* there was none for something */
 
     struct diff_worker *workers;
     struct mutex mutex;
@@ -204,11 +209,12 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
 /* Notes an error of what is called so, unless both sides are of one file that has it. */
 static void add_error(struct diff *d, const char *name, struct error error)
 {
+    size_t *const chain = &d->chains[name_hash(name, error.text) % DIFF_ERROR_CHAINS];
     struct diff_error *added;
 
-    for (size_t i = 0; i < d->error_count; i++)
-        if (strcmp(d->errors[i].name, name) == 0 &&
-            strcmp(d->errors[i].error.text, error.text) == 0)
+    for (size_t i = *chain; i > 0; i = d->errors[i - 1].before)
+        if (strcmp(d->errors[i - 1].name, name) == 0 &&
+            strcmp(d->errors[i - 1].error.text, error.text) == 0)
             return;
     if (!GROW(d->errors, d->error_room, d->error_count + 1)) {
         (void)note_no_memory(d);
@@ -217,8 +223,9 @@ static void add_error(struct diff *d, const char *name, struct error error)
     added = &d->errors[d->error_count];
     added->name = strdup(name);
     added->error = error;
+    added->before = *chain;
     if (added->name)
-        d->error_count++;
+        *chain = ++d->error_count;
     else
         (void)note_no_memory(d);
 }

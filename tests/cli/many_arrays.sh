@@ -117,6 +117,19 @@ ok 'a total' test "$(tail -n 2 out)" = "$(cut -f 2 many.total)"
 shell "cat many.safetensors | gpureduce -D cpu -j 2 -o $operations - | sed 's/^-/many.safetensors/'"
 ok 'from a pipe' cmp -s many.tsv out
 
+# Errors of --diff, of which there is one an array: 14 s if each were looked for among all before.
+"$python" - <<'END'
+import json, struct
+
+text = json.dumps({"%d" % i: {"dtype": "F32", "shape": [1], "data_offsets": [4 * i, 4 * i + 4]} for i in range(100000)})
+with open("nan.safetensors", "wb") as out:
+    out.write(struct.pack("<Q", len(text)) + text.encode() + struct.pack("<f", float("nan")) * 100000)
+END
+[ -n "$sanitizer$CHECK_UNDER" ] || environment='timeout 7'
+run --diff --nan=error nan.safetensors nan.safetensors
+ok 'an error for each array, in time' test "$status:$(tail -n +2 out | wc -l):$(sort -u err | wc -l)" = 2:100000:100000
+environment=
+
 # What is told apart by rows.
 run -D cpu -j 7 -o $operations --where='sum>1000000' many.safetensors
 awk -F '\t' 'NR == 1 || $5 > 1000000' many.tsv >some
