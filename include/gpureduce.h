@@ -583,8 +583,8 @@ typedef int gpr_row_function(void *user, const char *line);
    values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X, with commas in between,
    of which one is enough for two elements to be equal; NULL: none. It may have several lines, each
    such a list, or PATTERN=LIST for arrays whose names match, of which that of what is no container
-   is empty: the last one that does counts, and else the lists without a pattern. `row` is called
-   for each array that differs, in the order of `a`, and after these for those that `b` alone has;
+   is empty: the last one that does counts, and else the lists without a pattern; one that matches
+   none has a warning. `row` is called for each array that differs, in the order of `a`, and after these for those that `b` alone has;
    with `all` for all that were compared; NULL: for none. *different, unless that is NULL: how many
    differ. An array that cannot be compared has a row, and then is an error, but text in chunks is
    left out with a warning. Two views of memory of one device, of one type, byte order and scale,

@@ -14,6 +14,7 @@
 #include "cli/process.h"
 #include "cli/report.h"
 #include "run/diff_row.h"
+#include "sys/escape.h"
 #include "sys/plural.h"
 
 /* Sets of files are open all at a time: descriptors for each file, and for all else. */
@@ -167,6 +168,17 @@ static bool expand(struct options *side, const struct options *options, int numb
     return operands_expand(side) && side->left_out == 0;
 }
 
+/* Tells of tolerances that are of no array. */
+static void print_unmatched(const struct diff *diff)
+{
+    char quoted[ESCAPE_QUOTE_MAX];
+    const char *pattern;
+
+    for (unsigned next = 0; (pattern = diff_unmatched(diff, &next));)
+        message_error(EXIT_FAILED, "--tolerance: %s matches no array",
+                      escape_quote(quoted, pattern));
+}
+
 /* Prints what went wrong in a comparison; NULL: there was no memory for one. */
 static void print_errors(const struct diff *diff)
 {
@@ -212,6 +224,7 @@ void diff_files(struct options *options)
     if (good) {
         options->differs = diff_summary(diff).differs;
         report_diff(options, &request, diff);
+        print_unmatched(diff);
     }
     report_end(options);
     if (diff)

@@ -89,12 +89,17 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
     struct diff *diff = diff_new(request);
     const struct error *error;
     gpr_status status = GPR_OK;
-    const char *name;
+    const char *name, *pattern;
+    char input[NAME_INPUT_MAX], shown[NAME_ARRAY_MAX];
     bool good;
 
     if (!diff)
         return lib_fail_memory(context);
     good = diff_run(diff);
+    for (unsigned next = 0; good && (pattern = diff_unmatched(diff, &next));)
+        log_warn(request->options->input.log, name_input(input, request->sides[DIFF_A].name),
+                 NO_ADVICE, "no array matches %s, a pattern of a tolerance",
+                 name_array(shown, pattern));
     if (good)
         status = tell_all(context, rows, request, diff);
     error = diff_error(diff, 0, &name);

@@ -2416,6 +2416,22 @@ const struct diff_item *diff_get(const struct diff *d, size_t k)
     return &d->items[k];
 }
 
+const char *diff_unmatched(const struct diff *d, unsigned *next)
+{
+    const struct difference_tolerances *t = d->request->tolerances;
+
+    while (*next < t->count) {
+        const unsigned number = (*next)++;
+        size_t k = 0;
+
+        while (k < d->item_count && !diff_tolerance_matches(d->request, number, &d->items[k]))
+            k++;
+        if (k == d->item_count)
+            return t->some[number].pattern;
+    }
+    return NULL;
+}
+
 struct diff_summary diff_summary(const struct diff *d)
 {
     struct diff_summary s = {.seconds =

@@ -37,6 +37,10 @@ const struct error *diff_error(const struct diff *d, size_t number, const char *
 size_t diff_count(const struct diff *d);
 const struct diff_item *diff_get(const struct diff *d, size_t k);
 
+/* The first pattern of a tolerance, from number *next on, that matches no array, after which *next is
+   set; NULL: there is none. After a run that did not fail. */
+const char *diff_unmatched(const struct diff *d, unsigned *next);
+
 /* Whether anything differs; how many elements, and bytes of both sides, have been compared; and
    how long that took. */
 struct diff_summary {

@@ -30,14 +30,21 @@ static bool matches(const char *pattern, const char *name)
     return container_wants(&one, 1, name ? name : "", false);
 }
 
+bool diff_tolerance_matches(const struct diff_request *request, unsigned number,
+                            const struct diff_item *item)
+{
+    const char *const pattern = request->tolerances->some[number].pattern;
+
+    return matches(pattern, item->name) || (item->other_name && matches(pattern, item->other_name));
+}
+
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
                                                   const struct diff_item *item)
 {
     const struct difference_tolerances *t = request->tolerances;
 
     for (unsigned i = t->count; i-- > 0;)
-        if (matches(t->some[i].pattern, item->name) ||
-            (item->other_name && matches(t->some[i].pattern, item->other_name)))
+        if (diff_tolerance_matches(request, i, item))
             return &t->some[i].limits;
     return &t->all;
 }

@@ -98,6 +98,10 @@ bool diff_is_bytes(const struct diff_item *item, int side);
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
                                                   const struct diff_item *item);
 
+/* Whether pattern `number` of the tolerances matches a name of an item. */
+bool diff_tolerance_matches(const struct diff_request *request, unsigned number,
+                            const struct diff_item *item);
+
 /* The scale of an item's array on one side. */
 const struct scale *diff_scale(const struct diff_item *item, int side);
 

@@ -312,7 +312,7 @@ tolerated() {
     run --diff --tsv "$@" some-a.safetensors some-b.safetensors
     ok "with $*" test "$(sed 1d out | cut -f 1 | tr '\n' ' ')" = "$tolerated_names"
 }
-tolerated 'w.bias v.bias a=b ' --tolerance='*.weight=abs:6'
+tolerated 'w.bias v.bias a=b ' --tolerance='w.bias=abs:1'
 tolerated 'a=b ' --tolerance='*.bias=abs:6'
 tolerated 'w.bias v.bias ' --tolerance='a=b=abs:6'
 tolerated 'v.bias a=b ' --tolerance='*.bias=abs:6' --tolerance='v*=abs:1'
@@ -321,7 +321,10 @@ tolerated '' --tolerance='v*=ulp:1,rel:2' --tolerance=abs:1,abs:6
 run --diff -q --tolerance='*=abs:6' three.f32 other.f32
 is 'a file that is one array has an empty name' 0
 run --diff -q --tolerance='?*=abs:6' three.f32 other.f32
-is 'which has no letter' 1
+is 'which has no letter, and an error says so' 2 '' "gpureduce: --tolerance: ?* matches no array"
+run --diff -q --tolerance='*.wieght=abs:1' --tolerance='v*=abs:6' --tolerance='[ab]=rel:1' some-a.safetensors some-a.safetensors
+is 'two patterns that match no array' 2 '' "gpureduce: --tolerance: *.wieght matches no array
+gpureduce: --tolerance: [ab] matches no array"
 run --diff --json --tolerance='v*=abs:1' some-a.safetensors some-b.safetensors
 ok 'each has its own in JSON' test "$(sed 's/.*"tolerance": \({[^}]*}\).*/\1/' out | tr '\n' ' ')" = '{} {"abs": 1} {} '
 run --diff -q --tolerance=ulp:1000 a.safetensors b.safetensors

@@ -33,11 +33,18 @@ static void put(const char *path, const char *header, const char *data)
 #define ARRAY(name, begin, end) \
     "\"" name "\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[" begin "," end "]}"
 
+#define WARNING_MAX 200
+
 /* The rows of a call. */
 struct rows {
     unsigned count, stop; /* stop: the row that cancels; 0: none */
     char text[8192];
 };
+
+static void note_warning(void *user, const char *text)
+{
+    (void)snprintf(user, WARNING_MAX, "%s", text);
+}
 
 static int note(void *user, const char *line)
 {
@@ -53,6 +60,7 @@ static int note(void *user, const char *line)
 static void test_containers(void)
 {
     struct rows rows = {0}, all = {0}, one = {.stop = 1};
+    char warning[WARNING_MAX] = "";
     uint64_t different = 99;
     gpr_status status;
 
@@ -78,6 +86,13 @@ static void test_containers(void)
         tap_ok(gpr_diff(context, "a", "b", *some + 1, NULL, NULL, 0, &different) == GPR_OK &&
                    different == (uint64_t)(**some - '0'),
                "%" PRIu64 " differ, by tolerances for patterns: %s", different, *some + 1);
+    gpr_context_set_log(context, note_warning, warning);
+    tap_ok(gpr_diff(context, "a", "b", "ulp:1\n[yz]=abs:1\n?y=abs:2", NULL, NULL, 0, &different) ==
+                   GPR_OK &&
+               different == 3 &&
+               strcmp(warning, "a: no array matches ?y, a pattern of a tolerance") == 0,
+           "a pattern that matches no array: %s", warning);
+    gpr_context_set_log(context, NULL, NULL);
     tap_ok(gpr_diff(context, "a", "a", NULL, note, &all, 0, &different) == GPR_OK &&
                different == 0 && all.count == 4,
            "none differs from itself");
