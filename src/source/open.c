@@ -118,6 +118,10 @@ static bool open_file(struct source *s, struct stat *status)
     if (flags >= 0 && ((flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY))
         return source_error(s, ERROR_READ,
                             "cannot be read: it is closed, or open for writing only");
+    s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
+    if (s->pair_size > 0 && !s->info.repeatable)
+        return source_error(s, ERROR_READ,
+                            "a pair of NIfTI files, whose image is not a regular file");
     if (S_ISDIR(status->st_mode)) {
         s->directory = find_directory(s);
         s->info.repeatable = s->directory;
@@ -125,10 +129,6 @@ static bool open_file(struct source *s, struct stat *status)
             source_error(s, ERROR_READ, "is a directory");
         return s->directory;
     }
-    s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
-    if (s->pair_size > 0 && !s->info.repeatable)
-        return source_error(s, ERROR_READ,
-                            "a pair of NIfTI files, whose image is not a regular file");
     return true;
 }
 

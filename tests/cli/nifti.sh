@@ -97,6 +97,10 @@ if mkfifo cut.img 2>/dev/null; then
     fails 'a pair whose image is a pipe' 'cut.hdr: a pair of NIfTI files, whose image is not a regular file'
     rm cut.img
 fi
+mkdir cut.img
+run cut.hdr
+fails 'a pair whose image is a directory' 'cut.hdr: a pair of NIfTI files, whose image is not a regular file'
+rmdir cut.img
 run cut.hdr
 fails 'a header without its image' 'cut.hdr: a NIfTI header; its image cut.img: No such file or directory'
 cp pair.img lone.img
