@@ -1423,6 +1423,8 @@ static bool axis_goes_with(struct options *options)
     if (options->axis_output && options->output != OUTPUT_TEXT)
         return arguments_wrong(&arguments, "option %s does not go with --output",
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");
+    if (options->axis_output && options->number != NUMBER_DECIMAL)
+        return arguments_wrong(&arguments, "option %s does not go with --output", "--number=hex");
     if (options->axis_output && options->file_count > 1)
         return arguments_wrong(&arguments, "option %s is for one file", "--output");
     if (options->axis_output && strcmp(options->axis_output, "-") == 0)

@@ -433,6 +433,7 @@ wrong '--output alone' "option '--output' needs --axis" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
 wrong '--output on standard output' "'--output=-' names no file; use --output=/dev/stdout" --axis=0 --output=- c.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
+wrong '--output and --number=hex' "option '--number=hex' does not go with --output" --axis=0 --output=x.npy --number=hex c.npy
 for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
     wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy
 done

@@ -292,7 +292,7 @@ def check(program, options, rng, where):
     hdf5 = h5py and values and not fortran and name != 'b1' and rng.random() < .3
     scale = draw_scale(rng) if hdf5 else None
     whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
-    command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
+    command = [program, *options, '-q', '-o', ','.join(operations), '-j%d' % rng.randint(1, 3),
                '--axis=%d' % (axis - rng.choice((0, len(sizes)))),
                '--chunk-size=%d' % rng.choice((1, 100, 1000, 10000))]
     command += ['--nan=' + policy]
@@ -311,7 +311,7 @@ def check(program, options, rng, where):
     binary = binary and (name[0] != 'i' or not missing or missing[0] >= 0 or
                          not {'absmin', 'absmax'} & set(operations))
     binary = binary and (not scale or abs(scale[1]) < 1e9 or not keeps_integers(*scale))
-    command += ['--output=' + out] if binary else []
+    command += ['--output=' + out] if binary else ['--number=hex']
     if hdf5:
         path = os.path.join(where, 'a.h5')
         write_hdf5(path, rng, values, name, order, sizes, missing, scale)
