@@ -230,6 +230,16 @@ open("deflated.npz", "wb").write(data)'
     run --check=manifest
     ok '... which was when it was recorded' test "$status:$(grep -c OK out)" = 1:3
 fi
+# An array that cannot be read.
+header='{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"y":{"dtype":"F4","shape":[2],"data_offsets":[1,2]}}'
+{ word ${#header} && word 0 && printf '%s12' "$header"; } >f4.safetensors
+run --tsv -o digest --skip-unsupported f4.safetensors
+cp out manifest
+for args in '' f4.safetensors; do
+    # shellcheck disable=SC2086 # one word or none
+    run --check=manifest --skip-unsupported $args
+    is "skipped: $args" 0 'f4.safetensors: x: OK' 'gpureduce: warning: f4.safetensors: skipped array y: type F4 is not supported: a float of 4 bits'
+done
 run --tsv -o sum stored.npz
 cp out manifest
 run --check=manifest
