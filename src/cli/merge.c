@@ -150,6 +150,11 @@ static bool is_complete(const struct merge *m, const struct merged *a)
                              show_place(m, two->origin, place), two->range.begin,
                              name_both(name, a->input, a->array), show_place(m, one->origin, other),
                              names_nothing(a->input) ? " (--label tells them apart)" : "");
+    if (!m->options->allow_gaps && a->piece_count == 0 && a->of > 0)
+        return message_error(EXIT_FAILED,
+                             "%s: none of its elements is in a partial result (--allow-gaps "
+                             "leaves it out)",
+                             name_both(name, a->input, a->array));
     if (!m->options->allow_gaps && merged_gap(a, &gap))
         return message_error(EXIT_FAILED,
                              "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
@@ -278,7 +283,7 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
 
         if (failed)
             failure_print(a->input, a->array, &reduction.error);
-        if (!options->total && (!failed || a->array))
+        if (!options->total)
             print_partial(options, a, failed);
         report_fail_on(options, a->input, &reduction);
     }

@@ -412,30 +412,39 @@ static bool has_part(const struct reduction *reduction)
            (reduction->of == 0 && !reduction->behind);
 }
 
+/* Prints the partial result of what has failed: of no elements, so that --merge finds that they are
+   missing. */
+static void print_none(const struct options *options, const char *path,
+                       const struct reduction *reduction)
+{
+    struct reduction none = *reduction;
+
+    none.first = none.elements = 0;
+    partial_clear(&none.partial);
+    print(options, path, &none, none.of > 0 ? none.of : 1);
+}
+
 /* A partial result, on a line of standard output. With --total there is none but the total's. */
 static void report_partial(const struct options *options, const char *path,
                            const struct reduction *reduction)
 {
-    struct reduction none;
-
     if (options->total || !has_part(reduction))
         return;
-    if (reduction->error.kind == ERROR_NONE) {
+    if (reduction->error.kind == ERROR_NONE)
         print(options, path, reduction, reduction->of);
-    } else if (reduction->array) { /* --merge is to find that it is missing */
-        none = *reduction;
-        none.first = none.elements = 0;
-        partial_clear(&none.partial);
-        print(options, path, &none, none.of > 0 ? none.of : 1);
-    }
+    else
+        print_none(options, path, reduction);
 }
 
 static void report_partial_total(const struct options *options, const struct total *total)
 {
     const struct reduction *reduction = &total->reduction;
 
-    if (reduction->error.kind != ERROR_NONE)
+    if (reduction->error.kind != ERROR_NONE) {
+        if (options->command != COMMAND_MERGE) /* which prints nothing after an error */
+            print_none(options, NULL, reduction);
         return;
+    }
     if (total->mixed) {
         message_error(EXIT_FAILED, "no total: a partial result needs files of one type and scale");
         return;

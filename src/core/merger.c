@@ -68,6 +68,23 @@ static bool make_room(struct merger *m)
     return true;
 }
 
+/* Whether there are none of the elements. */
+static bool is_none(uint64_t of, size_t pieces)
+{
+    return of > 0 && pieces == 0;
+}
+
+/* Has an array be what its first part says. */
+static void describe(struct merged *a, const struct partial_text *part, struct merger_origin origin)
+{
+    a->type = part->type;
+    a->missing = part->missing;
+    a->scale = part->scale;
+    a->of = part->of;
+    a->holds = part->holds;
+    a->first = a->lacks = origin;
+}
+
 /* Adds an array, without any part yet. NULL without memory. */
 static struct merged *add(struct merger *m, const struct partial_text *part, const char *array,
                           struct merger_origin origin)
@@ -77,15 +94,8 @@ static struct merged *add(struct merger *m, const struct partial_text *part, con
     if (!make_room(m))
         return NULL;
     a = &m->merged[m->count];
-    *a = (struct merged){.input = strdup(part->input),
-                         .array = array ? strdup(array) : NULL,
-                         .type = part->type,
-                         .missing = part->missing,
-                         .scale = part->scale,
-                         .of = part->of,
-                         .holds = part->holds,
-                         .first = origin,
-                         .lacks = origin};
+    *a = (struct merged){.input = strdup(part->input), .array = array ? strdup(array) : NULL};
+    describe(a, part, origin);
     partial_clear(&a->partial);
     if (!a->input || (array && !a->array)) {
         free(a->input);
@@ -117,6 +127,10 @@ enum merger_verdict merger_take(struct merger *m, const struct partial_text *par
     *merged = a;
     if (!a)
         return MERGER_MEMORY;
+    if (found > 0 && is_none(part->of, part->range_count))
+        return MERGER_TAKEN;
+    if (is_none(a->of, a->piece_count))
+        describe(a, part, origin);
     if (a->type != part->type)
         return MERGER_TYPE;
     if (!missing_same(&a->missing, &part->missing))

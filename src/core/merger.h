@@ -60,7 +60,8 @@ enum merger_verdict {
 void merger_open(struct merger *m);
 void merger_close(struct merger *m);
 
-/* Merges a part. *merged: the array that it belongs to, valid until the next call. */
+/* Merges a part. *merged: the array that it belongs to, valid until the next call. A part of none of
+   the elements, as of what failed, gives way to the others, whatever it says of the array. */
 enum merger_verdict merger_take(struct merger *m, const struct partial_text *part,
                                 struct merger_origin origin, const struct merged **merged);
 

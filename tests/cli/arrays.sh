@@ -262,9 +262,9 @@ for shard in 1 2 3; do
 done >shards
 run --merge -q -o sum shards
 is 'partial results tell --merge that they are missing' 1 '' \
-    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)
-gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are in no partial result (--allow-gaps accepts that)
-gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)'
+    'gpureduce: other.safetensors: array x: none of its elements is in a partial result (--allow-gaps leaves it out)
+gpureduce: other.safetensors: array y: none of its elements is in a partial result (--allow-gaps leaves it out)
+gpureduce: other.safetensors: array z: none of its elements is in a partial result (--allow-gaps leaves it out)'
 run --merge -q -o sum --allow-gaps --total shards
 is 'with --allow-gaps they have no result, and the total is of the others' 1 '6
 NA
@@ -625,7 +625,7 @@ for shard in 1 2 3; do
     cat out
 done >shards
 run --merge -q -o sum shards
-ok 'and --merge' test "$status:$(grep -c "in no partial result" err)" = 1:2
+ok 'and --merge' test "$status:$(grep -c ": none of its elements is in a partial result" err)" = 1:2
 run -q -o sum swapped
 ok 'in another file' test "$status:$(sort out | uniq -c | tr -d ' \n'):$(grep -c 'array [ab]: missing, though swapped/m' err)" = 1:262NA:2
 ok 'which has arrays beside' test "$(grep -c 'warning: .* does not place it in this file' err)" = 2

@@ -756,6 +756,16 @@ static void check_merger(void)
     merger_close(&m);
 
     merger_open(&m);
+    reduce(&b, ELEMENT_I32, some, (struct partial_range){0, 0}, 9);
+    for (uint64_t k = 0; k < 3; k++)
+        tap_ok(merger_take(&m, k == 1 ? &a : &b, (struct merger_origin){0, k}, &merged) ==
+                       MERGER_TAKEN &&
+                   merged->type == (k == 0 ? ELEMENT_I32 : ELEMENT_F32) &&
+                   merged->of == (k == 0 ? 9 : 4) && merged->piece_count == (k > 0),
+               "a part of no elements gives way to others");
+    merger_close(&m);
+
+    merger_open(&m);
     reduce(&b, ELEMENT_F32, some, (struct partial_range){2, 4}, 4);
     b.holds = PARTIAL_SUM | PARTIAL_WHERE | PARTIAL_EXTREMES;
     (void)merger_take(&m, &a, (struct merger_origin){0, 1}, &merged);
