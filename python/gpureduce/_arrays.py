@@ -443,6 +443,37 @@ _ARROW = {b"c": b"i8", b"C": b"u8", b"s": b"i16", b"S": b"u16", b"i": b"i32", b"
           b"l": b"i64", b"L": b"u64", b"e": b"f16", b"f": b"f32", b"g": b"f64"}
 
 
+_GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _ArrowStream(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("get_schema", _GET), ("get_next", _GET), ("get_last_error", ctypes.c_void_p),
+                ("release", ctypes.c_void_p), ("private_data", ctypes.c_void_p)]
+
+
+class _Streamed:  # pylint: disable=too-few-public-methods
+    """The schema and the array of a stream of Arrow's with one chunk at most, which frees them."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.schema, self.array, more = _ArrowSchema(), _ArrowArray(), _ArrowArray()
+        address = _capsule_pointer(capsule, b"arrow_array_stream")
+        stream = _ArrowStream.from_address(address)
+        failed = stream.get_schema(address, ctypes.byref(self.schema)) or self.schema.format in _ARROW and (
+            stream.get_next(address, ctypes.byref(self.array)) or
+            self.array.release and stream.get_next(address, ctypes.byref(more)))  # others keep what they have
+        chunks = bool(more.release)
+        if chunks:
+            _RELEASE(more.release)(ctypes.byref(more))
+        if failed or chunks:
+            raise TypeError("Arrow data " + ("in chunks; make them one" if chunks else "that cannot be read"))
+
+    def __del__(self) -> None:
+        for one in (self.schema, self.array):
+            if one.release:
+                _RELEASE(one.release)(ctypes.byref(one))
+
+
 def of_arrow(x: Any) -> Array:
     """An Arrow array, with its validity bitmap. One in chunks is copied into one chunk first."""
     if not hasattr(x, "__arrow_c_array__"):
@@ -450,19 +481,26 @@ def of_arrow(x: Any) -> Array:
             if hasattr(x, join):
                 x = getattr(x, join)()
                 break
-        if hasattr(x, "to_arrow"):  # a series of polars
-            x = x.to_arrow()
-        if not hasattr(x, "__arrow_c_array__"):
-            raise TypeError(f"Arrow data of type {type(x).__name__} are not one array; take a column")
-    capsules = x.__arrow_c_array__()
-    schema = _ArrowSchema.from_address(_capsule_pointer(capsules[0], b"arrow_schema"))
-    found = _ArrowArray.from_address(_capsule_pointer(capsules[1], b"arrow_array"))
+    keep: Any
+    if hasattr(x, "__arrow_c_array__"):
+        keep = x.__arrow_c_array__()
+        schema = _ArrowSchema.from_address(_capsule_pointer(keep[0], b"arrow_schema"))
+        found = _ArrowArray.from_address(_capsule_pointer(keep[1], b"arrow_array"))
+    elif hasattr(x, "__arrow_c_stream__"):
+        keep = _Streamed(x.__arrow_c_stream__())
+        schema, found = keep.schema, keep.array
+    else:
+        raise TypeError(f"Arrow data of type {type(x).__name__} have no __arrow_c_array__; update their package")
     name = _ARROW.get(schema.format or b"")
+    if schema.format == b"+s" and not hasattr(x, "type"):
+        raise TypeError(f"Arrow data of type {type(x).__name__} are not one array; take a column")
     if name is None or schema.dictionary:
-        raise _no_type(f"{getattr(x, 'type', schema.format)} (Arrow)",
-                       "bits are no bytes: cast it to uint8" if schema.format == b"b" else "")
+        stated = getattr(x, "type", getattr(x, "dtype", (schema.format or b"").decode()))
+        raise _no_type(f"{stated} (Arrow)", "bits are no bytes: cast it to uint8" if schema.format == b"b" else "")
+    if not found.release:  # a stream of no chunks
+        return Array(0, name, NATIVE, (0,), None, None)
     array = Array((found.buffers[1] or 0) + found.offset * SIZES[name], name, NATIVE,
-                  (found.length,), None, (x, capsules))
+                  (found.length,), None, (x, keep))
     if found.null_count == 0 or not found.buffers[0]:
         return array
     return array._replace(mask_form=MASK_VALID_BITS, mask_address=found.buffers[0],

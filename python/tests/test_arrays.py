@@ -315,6 +315,37 @@ def test_arrow():
             gr.sum(wrong)
 
 
+def test_streams_of_arrow():
+    """Series of polars', say, need no pyarrow."""
+    pyarrow = pytest.importorskip("pyarrow", "15")
+
+    class Stream:  # pylint: disable=too-few-public-methods
+        def __init__(self, *chunks):
+            self.chunked = pyarrow.chunked_array(list(chunks), None if chunks else "int64")
+
+        def __arrow_c_stream__(self, _schema=None):
+            return self.chunked.__arrow_c_stream__()
+
+    before = pyarrow.total_allocated_bytes()
+    for x, found in ((Stream([1, None, 3]), (4, 1)), (Stream(pyarrow.array([9, 1, None])[1:]), (1, 1)), (Stream(), (0, 0)),
+                     (Stream(pyarrow.array([], "int64")), (0, 0)), (pyarrow.chunked_array([[1, None], [3]]), (4, 1))):
+        assert tuple(gr.reduce(x, "sum,missing").values()) == found
+    for x, text in ((Stream([1], [2]), "in chunks"), (Stream(["a"]), "not supported"), (Stream([True]), "uint8"),
+                    (pyarrow.table({"a": [1]}), "take a column"), (pyarrow.record_batch({"a": [1]}), "take a column")):
+        with pytest.raises(TypeError, match=text):
+            gr.sum(x)
+    batch = pyarrow.record_batch({"a": [1, 2]})
+    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch, batch])
+    with pytest.raises(TypeError, match="take a column"):
+        gr.sum(reader)
+    assert reader.read_all().num_rows == 4
+    del x, batch, reader
+    assert pyarrow.total_allocated_bytes() == before
+    polars = pytest.importorskip("polars")
+    x = polars.concat([polars.Series([1, None]), polars.Series([3])], rechunk=False)
+    assert tuple(gr.reduce(x, "sum,missing").values()) == (4, 1)
+
+
 def test_arrow_in_pandas():
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
