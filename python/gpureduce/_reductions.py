@@ -693,7 +693,7 @@ def finish(result: Any, out: Any) -> Any:
     kind = result.dtype.kind  # "O" of an integer of more than 64 bits
     if out.dtype.kind in "iu" and (kind == "O" or kind in "iu" and (result.astype(out.dtype) != result).any()):
         raise OverflowError(f"a result is too large for {out.dtype}, the type of out")
-    np.copyto(out, result, casting="same_kind")
+    np.copyto(out, result.astype(float) if kind == "O" and out.dtype.kind in "fc" else result, casting="same_kind")
     return out
 
 

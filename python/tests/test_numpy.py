@@ -290,6 +290,7 @@ def test_out():
         gr.sum([[100, 100], [1, 2]], axis=1, out=small)  # 200 would be -56
     with pytest.raises(OverflowError, match="int64, the type of out"):
         gr.sum([2**63, 2**63], out=total)  # which NumPy has no integers for
+    assert gr.sum([2**63, 2**63], out=np.zeros(())) == 2.0**64
     assert gr.sum([[100, 27], [-100, -28]], axis=1, out=small).tolist() == [127, -128]
     with pytest.raises(TypeError):
         gr.sum(X, axis=0, out=[0] * 12)
