@@ -522,8 +522,8 @@ def of_pandas(x: Any) -> Array:
     import numpy as np
 
     dtype = getattr(x, "dtype", type(x).__name__)
-    if isinstance(dtype, np.dtype):
-        return of_numpy(x.to_numpy())
+    if isinstance(dtype, np.dtype) or hasattr(dtype, "numpy_dtype") and hasattr(values, "_ndarray"):
+        return of_numpy(x.to_numpy())  # as of x.array, too
     raise _no_type(f"{dtype} (pandas)", "convert it first: x.to_numpy('f8')")
 
 

@@ -274,7 +274,7 @@ def test_a_package_that_another_thread_imports(package):
 def test_pandas():
     pandas = pytest.importorskip("pandas")
     assert gr.sum(pandas.Series([1.5, 2.5])) == 4.0 and gr.sum(pandas.Series([1, 2])) == 3
-    assert gr.sum(pandas.Index([1, 2, 4])) == 7
+    assert gr.sum(pandas.Index([1, 2, 4])) == 7 and gr.sum(pandas.Series([1.5, 2.5]).array) == 4.0
     frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1]})
     assert gr.sum(frame["b"]) == 1.5
     for one in (frame, type("Derived", (pandas.DataFrame,), {})(frame)):
