@@ -132,8 +132,9 @@ def _one(x: Any, op: str, axis: Any, settings: Dict[str, Any]) -> Any:
         one = np.ones((1,) * array.ndim, array.dtype)
         dtype = getattr(_reductions, op)(one, axis=axes, **{**settings, "missing": None}).dtype
         if builtins.any(len(array.chunks[i]) > 1 for i in axes):
-            # "auto" divides by the number of elements.
-            array = array.rechunk({i: -1 if i in axes or array.size == 0 else "auto" for i in range(array.ndim)})
+            # "auto" divides by the number of elements, which is NaN if a size is unknown.
+            array = array.rechunk({i: -1 if i in axes or array.size == 0 else "auto" for i in range(array.ndim)
+                                   if i in axes or array.size >= 0})
         return array.map_blocks(_along, op, dtype, axes, settings, drop_axis=axes, dtype=dtype,
                                 meta=np.empty((0,) * (array.ndim - len(axes)), dtype))
     dtype = "f8"

@@ -250,6 +250,17 @@ def test_dask_along_axes(chunks, axis):
                 assert same(float(values[index]), float(expected(name, one)))
 
 
+def test_dask_of_unknown_sizes():
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    x = da.from_array(np.arange(12.0).reshape(3, 4), chunks=(2, 3))
+    x = x[x[:, 0] > 3]
+    assert gd.sum(x, axis=1).compute().tolist() == [22, 38] and gd.sum(x).compute() == 60
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        gd.sum(x, axis=0)
+
+
 def test_dask_along_axes_refused():
     import dask.array as da
     import gpureduce.dask as gd
