@@ -744,7 +744,8 @@ def describe(x: Any) -> Array:
         return describe(x.data)
     if root == "netCDF4":
         return describe(x[...])  # its own array has values in the place of what is missing
-    if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__") or \
+    shaped = hasattr(type(x), "__array_interface__")  # images of Pillow, whose Arrow arrays have one dimension
+    if not shaped and (hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__")) or \
             root in ("pyarrow", "polars") and hasattr(x, "null_count") and hasattr(x, "to_numpy"):  # of older versions
         return of_arrow(x)
     if root == "cupy":

@@ -103,6 +103,21 @@ def test_array_interface():
         gr.sum(Interface(mask=x, **x.__array_interface__))
 
 
+def test_images():
+    """Arrays with sizes are not read by Arrow's interface, which has none. Pillow's images have both."""
+    class Image:  # pylint: disable=too-few-public-methods
+        pixels = np.arange(6, dtype="u1").reshape(2, 3)
+        __array_interface__ = property(lambda self: self.pixels.__array_interface__)
+
+        def __arrow_c_array__(self, _schema=None):
+            raise AssertionError("it is not asked")
+
+    assert gr.max(Image(), axis=0).tolist() == [3, 4, 5]
+    images = pytest.importorskip("PIL.Image")
+    assert gr.max(images.fromarray(Image.pixels), axis=0).tolist() == [3, 4, 5]
+    assert gr.sum(images.new("RGB", (4, 5), (1, 2, 3)), axis=(0, 1)).tolist() == [20, 40, 60]
+
+
 def test_array_method():
     class Container:  # pylint: disable=too-few-public-methods
         def __array__(self, dtype=None, copy=None):
