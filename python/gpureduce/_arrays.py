@@ -776,7 +776,7 @@ def describe(x: Any) -> Array:
     if hasattr(x, "__array__") or isinstance(x, (int, float, complex)):
         import numpy as np
 
-        return of_numpy(np.asarray(x))
+        return of_numpy(np.asanyarray(x))  # with a mask, if it has one
     if type(x).__module__ == "gpureduce._files":
         raise TypeError(f"{type(x).__name__} is not in memory: call the methods of its arrays, such as f[0].sum(), or give"
                         " the path of the file to total or diff")

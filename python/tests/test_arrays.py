@@ -121,9 +121,14 @@ def test_images():
 def test_array_method():
     class Container:  # pylint: disable=too-few-public-methods
         def __array__(self, dtype=None, copy=None):
-            return np.arange(5)
+            return np.ma.masked_greater(np.arange(5), limit)
 
+    limit = 9
     assert gr.sum(Container()) == 10
+    limit = 2
+    assert tuple(gr.reduce(Container(), "sum,missing").values()) == (3, 2)
+    with pytest.raises(TypeError, match="missing"):
+        gr.sum([Container(), [1] * 5])
 
 
 class Capsule:
