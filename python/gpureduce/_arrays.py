@@ -752,6 +752,7 @@ def describe(x: Any) -> Array:
         return of_cupy(x)
     # The __cuda_array_interface__ of JAX lacks types, and says nothing of streams.
     if root.startswith("jax") and hasattr(x, "__dlpack_device__"):
+        cached_type(x.dtype)  # DLPack has no int4
         return of_dlpack(x)
     if hasattr(x, "__cuda_array_interface__"):
         return of_cuda(x)

@@ -238,6 +238,9 @@ def test_jax():
         assert gr.max(x.astype(dtype), axis=0).dtype == dtype
     with pytest.raises(TypeError, match="[Tt]rac"):
         jax.jit(gr.sum)(x)
+    for dtype, text in (("int4", "int4 are not supported"), ("complex64", "x.real")):
+        with pytest.raises(TypeError, match=text):
+            gr.sum(x.astype(dtype))
 
 
 def test_ml_dtypes():
