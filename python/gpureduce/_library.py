@@ -479,7 +479,7 @@ class Context:
             hook = sys.unraisablehook
 
             def keep(unraisable: Any) -> None:
-                if "ctypes callback" in (unraisable.err_msg or ""):
+                if "ctypes callback" in (unraisable.err_msg or "") and threading.get_ident() == thread.ident:
                     self.pending = unraisable.exc_value
                 else:
                     hook(unraisable)

@@ -1,5 +1,6 @@
 """Threads, forks, signals, callbacks, memory."""
 
+import ctypes
 import gc
 import os
 import pickle
@@ -342,6 +343,35 @@ def test_an_interrupt_anywhere(tmp_path):
             assert file[0].sum() == 10.0 and acc.result("sum") == 1.0
             places += 1
         assert places > 10
+
+
+def test_callbacks_of_other_threads(monkeypatch):
+    """An exception in one, of any library, is not one of the main thread's call."""
+    def fails(_a, _b):
+        raise ValueError("of another thread")
+
+    numbers, begin, done = (ctypes.c_int * 4)(3, 1, 2, 0), threading.Event(), threading.Event()
+    compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(fails)
+    found = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: found.append(str(unraisable.exc_value)))
+
+    def work():
+        begin.wait(60)
+        ctypes.CDLL(None).qsort(numbers, ctypes.c_size_t(4), ctypes.c_size_t(4), compare)
+        done.set()
+
+    def progress(*_):
+        begin.set()
+        done.wait(60)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(50):
+        assert gr.reduce(np.ones(LARGE), "sum,median", progress=progress).sum == LARGE
+        if done.is_set():
+            break
+    thread.join()
+    assert set(found) == {"of another thread"}
 
 
 def test_an_interrupt_before_a_call(tmp_path, monkeypatch):
