@@ -192,11 +192,10 @@ _numpy_types: Dict[Any, Tuple[bytes, int]] = {}
 
 def cached_type(dtype: Any) -> Tuple[bytes, int]:
     """numpy_type, remembered."""
-    try:
-        return _numpy_types[dtype]
-    except KeyError:
+    found = _numpy_types.get(dtype)
+    if found is None:
         _numpy_types[dtype] = found = numpy_type(dtype)
-        return found
+    return found
 
 
 class _Interface(ctypes.Structure):

@@ -391,8 +391,9 @@ def test_arrow_in_pandas():
     ((ctypes.c_wchar * 2)("a"), "not supported"), (object(), "is no array")])
 def test_types_that_are_refused(x, message):
     for function in (gr.sum, gr.median, gr.exact_sum, gr.histogram):
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises(TypeError, match=message) as info:
             function(x)
+        assert not isinstance(info.value.__context__, KeyError)  # the type that is not in a dict
 
 
 @pytest.mark.parametrize("x, message", [
