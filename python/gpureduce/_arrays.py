@@ -516,7 +516,7 @@ def of_pandas(x: Any) -> Array:
     values = getattr(x, "array", x)
     if hasattr(values, "_mask") and hasattr(values, "_data"):  # Int64, Float64, boolean
         return of_numpy(values._data).with_mask(values._mask)
-    if hasattr(values, "_pa_array"):
+    if package_of(getattr(values, "_pa_array", getattr(values, "_data", None))) == "pyarrow":  # before 2.1
         return of_arrow(values.__arrow_array__())
     import numpy as np
 

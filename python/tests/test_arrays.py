@@ -377,9 +377,12 @@ def test_streams_of_arrow():
 
 def test_arrow_in_pandas():
     pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow")
     x = pandas.Series([1, None, 3], dtype="int64[pyarrow]")
     assert tuple(gr.reduce(x, "sum,missing").values()) == (4, 1)
+    chunked = pyarrow.chunked_array([[1, None], [3]])  # as pandas 2.0 keeps it
+    x = type("Values", (), {"__module__": "pandas.core.arrays", "_data": chunked, "__arrow_array__": lambda self: self._data})
+    assert tuple(gr.reduce(x(), "sum,missing").values()) == (4, 1)
 
 
 @pytest.mark.parametrize("x, message", [
