@@ -752,7 +752,12 @@ def describe(x: Any) -> Array:
     # The __cuda_array_interface__ of JAX lacks types, and says nothing of streams.
     if root.startswith("jax") and hasattr(x, "__dlpack_device__"):
         cached_type(x.dtype)  # DLPack has no int4
-        return of_dlpack(x)
+        try:
+            return of_dlpack(x)
+        except BufferError:  # an array on several devices, which is brought to the host
+            import numpy as np
+
+            return of_numpy(np.asarray(x))
     if hasattr(x, "__cuda_array_interface__"):
         return of_cuda(x)
     try:

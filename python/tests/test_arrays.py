@@ -4,6 +4,7 @@ import array
 import ctypes
 import itertools
 import mmap
+import os
 import re
 import subprocess
 import sys
@@ -241,6 +242,19 @@ def test_jax():
     for dtype, text in (("int4", "int4 are not supported"), ("complex64", "x.real")):
         with pytest.raises(TypeError, match=text):
             gr.sum(x.astype(dtype))
+
+
+def test_jax_on_several_devices():
+    pytest.importorskip("jax")
+    code = ("import jax, gpureduce as gr, numpy as np\n"
+            "from jax.sharding import Mesh, NamedSharding, PartitionSpec\n"
+            "mesh = Mesh(np.array(jax.devices()), ('d',))\n"
+            "for axes in (PartitionSpec('d'), PartitionSpec()):\n"
+            "    x = jax.device_put(jax.numpy.arange(8.0).reshape(2, 4), NamedSharding(mesh, axes))\n"
+            "    print(gr.sum(x), gr.max(x, axis=0).tolist())\n")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                         env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    assert run.stdout == "28.0 [4.0, 5.0, 6.0, 7.0]\n" * 2, run.stderr
 
 
 def test_ml_dtypes():
