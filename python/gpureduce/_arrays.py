@@ -711,7 +711,7 @@ def of_list(x: Any) -> Array:
     integers: List[int] = []
     for one in np.asarray(x, dtype=object).flat:
         with suppress(TypeError):
-            integers.append(operator.index(one))
+            integers.append(operator.index(bool(one) if isinstance(one, np.bool_) else one))
     if len(integers) == found.size > 0 and min(integers) >= 0:  # some are beyond int64
         return of_numpy(np.array(integers, "u8").reshape(found.shape))
     if len(integers) == found.size > 0:
