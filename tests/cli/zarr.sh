@@ -483,6 +483,15 @@ END
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
+for kind in ',"node_type":"arrax"' ''; do
+    rm -rf kinds && mkdir kinds && printf '{"zarr_format":3,"node_type":"group"}' >kinds/zarr.json
+    make3 kinds/a uint8 1 "$keys$bytes"
+    make3 kinds/b uint8 1 "$keys$bytes"
+    sed -i "s/,\"node_type\":\"array\"/$kind/" kinds/b/zarr.json
+    run -q -o sum kinds
+    is "neither an array nor a group: '$kind'" 1 "5
+NA" 'gpureduce: kinds: array b: b/zarr.json: not the metadata of an array'
+done
 
 # Chunks that are damaged: one at its end, and two after it at their beginning. The others are not there.
 if [ -n "$zlib" ]; then

@@ -40,6 +40,9 @@
 /* Room for a name in the metadata. */
 #define WORD_MAX 128
 
+/* Kinds of folders of a store. */
+enum node { NODE_NONE, NODE_ARRAY, NODE_GROUP };
+
 /* How a shard says where its chunks are. */
 struct index {
     bool at_begin; /* it is at the beginning of a shard, and not at the end */
@@ -61,9 +64,9 @@ struct metadata {
     enum element_type element;
     enum element_order order_of_bytes; /* of version 2, in the type; of 3, of the codec bytes */
     bool versioned;                    /* zarr_format is the expected one */
-    bool is_array;
-    char separator;  /* of indices in the names of chunks; 0: the usual one */
-    bool plain_keys; /* version 3 with the names of version 2 */
+    enum node node;                    /* NODE_NONE: they say neither */
+    char separator;                    /* of indices in the names of chunks; 0: the usual one */
+    bool plain_keys;                   /* version 3 with the names of version 2 */
     unsigned filter_count;
     struct container_filter filters[CONTAINER_FILTERS_MAX];
     bool compressed;     /* one of them is a compression */
@@ -748,7 +751,9 @@ static void read_member3(struct json_reader *r, struct metadata *m, const char *
 
     if (strcmp(key, "node_type") == 0) {
         read_word(r, word);
-        m->is_array = strcmp(word, "array") == 0;
+        m->node = strcmp(word, "array") == 0   ? NODE_ARRAY
+                  : strcmp(word, "group") == 0 ? NODE_GROUP
+                                               : NODE_NONE;
     } else if (strcmp(key, "chunk_grid") == 0) {
         read_grid(r, m);
     } else if (strcmp(key, "chunk_key_encoding") == 0) {
@@ -775,7 +780,7 @@ static bool parse(const char *text, unsigned version, struct metadata *m, struct
 {
     char key[WORD_MAX];
 
-    *m = (struct metadata){.version = version, .is_array = version == 2};
+    *m = (struct metadata){.version = version, .node = version == 2 ? NODE_ARRAY : NODE_NONE};
     json_read(r, text);
     (void)json_read_begin(r, '{');
     while (json_read_more(r, '}')) {
@@ -1687,7 +1692,7 @@ static bool take_arrays(struct store *z, const char *path, struct container_tile
 /* Whether the metadata have all that an array needs. */
 static bool is_complete(const struct metadata *m)
 {
-    return m->versioned && m->has_sizes && m->typed &&
+    return m->versioned && m->node == NODE_ARRAY && m->has_sizes && m->typed &&
            (m->refused[0] ||
             (m->has_chunks && m->has_codecs && (m->version == 2 || m->has_encoding) &&
              m->dimensions == m->chunk_dimensions));
@@ -1752,8 +1757,6 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-enum node { NODE_NONE, NODE_ARRAY, NODE_GROUP };
-
 /* Finds out what a folder is: an array, too, if its metadata are wrong, as add_array then finds.
    in->error says if they cannot be read. */
 static enum node find_node(struct store *z, const char *path)
@@ -1767,8 +1770,8 @@ static enum node find_node(struct store *z, const char *path)
 
         if (!text && z->in->error.kind == ERROR_NONE)
             continue;
-        group = text &&
-                (i == 2 || (i == 0 && parse(text, 3, &z->metadata, &r) && !z->metadata.is_array));
+        group = text && (i == 2 || (i == 0 && parse(text, 3, &z->metadata, &r) &&
+                                    z->metadata.node == NODE_GROUP));
         free(text);
         return group ? NODE_GROUP : NODE_ARRAY;
     }
