@@ -483,6 +483,13 @@ END
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
+make nofill2 ',"compressor":null' && sed -i 's/fill_value/fill_valuf/' nofill2/.zarray
+make unordered ',"compressor":null' && sed -i 's/"order"/"osder"/' unordered/.zarray
+make3 nofill3 uint8 1 "$keys$bytes" && sed -i 's/"fill_value":1,//' nofill3/zarr.json
+for store in nofill2 unordered nofill3; do
+    run -q -o sum $store
+    fails_like "metadata that lack a member, $store" "$store: array array: .*: not the metadata of an array"
+done
 for kind in ',"node_type":"arrax"' ''; do
     rm -rf kinds && mkdir kinds && printf '{"zarr_format":3,"node_type":"group"}' >kinds/zarr.json
     make3 kinds/a uint8 1 "$keys$bytes"

@@ -56,6 +56,7 @@ struct metadata {
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX], chunks[CONTAINER_DIMENSIONS_MAX];
     unsigned dimensions, chunk_dimensions;
     bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
+    bool has_order; /* of version 2 */
     char type[WORD_MAX];
     struct json_reader type_at;    /* before its value */
     bool structured;               /* it has fields */
@@ -725,6 +726,7 @@ static void read_member2(struct json_reader *r, struct metadata *m, const char *
     } else if (strcmp(key, "filters") == 0) {
         read_filters(r, m);
     } else if (strcmp(key, "order") == 0) {
+        m->has_order = true;
         read_word(r, word);
         m->fortran_order = strcmp(word, "F") == 0;
         if (!m->fortran_order && strcmp(word, "C") != 0)
@@ -1693,9 +1695,9 @@ static bool take_arrays(struct store *z, const char *path, struct container_tile
 static bool is_complete(const struct metadata *m)
 {
     return m->versioned && m->node == NODE_ARRAY && m->has_sizes && m->typed &&
-           (m->refused[0] ||
-            (m->has_chunks && m->has_codecs && (m->version == 2 || m->has_encoding) &&
-             m->dimensions == m->chunk_dimensions));
+           (m->refused[0] || (m->has_chunks && m->has_codecs && m->fill.at &&
+                              (m->version == 2 ? m->has_order : m->has_encoding) &&
+                              m->dimensions == m->chunk_dimensions));
 }
 
 /* Reads the attributes of an array of version 2, which free gives back. False where they are wrong:
