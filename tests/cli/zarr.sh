@@ -154,6 +154,8 @@ refused delta ',"compressor":null,"filters":[{"id":"delta","dtype":"<i4","astype
 refused floats ',"compressor":null,"filters":[{"id":"delta","dtype":"<f4","astype":"<f4"}]' 'filter delta of <f4 is not supported'
 refused order ',"compressor":null,"order":"A"' 'order of elements A is not supported'
 refused dot ',"compressor":null,"dimension_separator":"-"' 'separator - is not supported'
+refused number ',"compressor":null,"dimension_separator":0' "separator '' is not supported"
+refused member ',"compressor":null,"filters":[{"id":"shuffle","ellementsize":1}]' 'filter shuffle with ellementsize is not supported'
 for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunks":[2],"dtype":"|u1","compressor":null}' \
     '{"zarr_format":2,"shape":[-5]}'; do
     rm -rf bad && mkdir -p bad/a bad/b && printf '{"zarr_format":2}' >bad/.zgroup && cp plain/.zarray plain/0 bad/a
@@ -490,6 +492,17 @@ for store in nofill2 unordered nofill3; do
     run -q -o sum $store
     fails_like "metadata that lack a member, $store" "$store: array array: .*: not the metadata of an array"
 done
+while read -r member key; do
+    make3 "mistyped" uint8 1 ",\"chunk_key_encoding\":{$member}$bytes"
+    run -q -o sum mistyped
+    fails "names of chunks with $key" "mistyped: array array: Zarr's chunk key encoding with $key is not supported"
+done <<'END'
+"name":"default","configuration":{"seperator":"."} seperator
+"name":"default","configuratiom":{"separator":"."} configuratiom
+END
+shard shards '[2],"index_locatiom":"start"' '["bytes"]' "$little"
+run -q -o sum shards
+fails 'a member of sharding_indexed' "shards: array array: Zarr's sharding_indexed with index_locatiom is not supported"
 for kind in ',"node_type":"arrax"' ''; do
     rm -rf kinds && mkdir kinds && printf '{"zarr_format":3,"node_type":"group"}' >kinds/zarr.json
     make3 kinds/a uint8 1 "$keys$bytes"

@@ -345,12 +345,16 @@ static void read_word(struct json_reader *r, char word[WORD_MAX])
         (void)json_read_skip(r);
 }
 
-/* Notes the separator of indices. */
-static void take_separator(struct metadata *m, const char *word)
+/* Reads the separator of indices; null is the usual one. */
+static void read_separator(struct json_reader *r, struct metadata *m)
 {
+    const bool usual = peek(r) == 'n';
+    char word[WORD_MAX];
+
+    read_word(r, word);
     if (strcmp(word, ".") == 0 || strcmp(word, "/") == 0)
         m->separator = *word;
-    else if (*word)
+    else if (!usual)
         refuse(m, "separator", word);
 }
 
@@ -415,6 +419,30 @@ static void configured(const struct json_reader *configuration, const char *name
     *word = '\0';
     if (find_member(configuration, name, &r))
         read_word(&r, word);
+}
+
+/* Refuses a configuration with a member that is not known: it would count as one without. */
+static void refuse_others(struct metadata *m, const char *what,
+                          const struct json_reader *configuration)
+{
+    static const char *const known[] = {
+        "id",          "name",         "configuration",  "must_understand", "separator",
+        "chunk_shape", "index_codecs", "index_location", "codecs",          "elementsize"};
+    struct json_reader r = *configuration;
+    char key[WORD_MAX];
+
+    if (!r.at || peek(&r) != '{')
+        return;
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}') && json_read_key(&r, key, sizeof key)) {
+        size_t i = 0;
+
+        while (i < sizeof known / sizeof *known && strcmp(key, known[i]) != 0)
+            i++;
+        if (i == sizeof known / sizeof *known)
+            refuse(m, what, key);
+        (void)json_read_skip(&r);
+    }
 }
 
 /* Adds a filter, if it can be undone. */
@@ -514,6 +542,7 @@ static void read_sharding(const struct json_reader *configuration, struct metada
     char place[WORD_MAX];
 
     m->sharded = true;
+    refuse_others(m, "sharding_indexed with", configuration);
     configured(configuration, "index_location", place);
     m->index.at_begin = strcmp(place, "start") == 0;
     if (*place && !m->index.at_begin && strcmp(place, "end") != 0)
@@ -587,6 +616,7 @@ static void add_shuffle(const struct json_reader *configuration, struct metadata
     struct json_reader r;
     uint64_t size;
 
+    refuse_others(m, "filter shuffle with", configuration);
     if (find_member(configuration, "elementsize", &r))
         filter.values[0] = json_read_integer(&r, &size) && size <= 256 ? (uint32_t)size : 0;
     add_filter(m, filter);
@@ -667,16 +697,18 @@ static void read_grid(struct json_reader *r, struct metadata *m)
 
 static void read_encoding(struct json_reader *r, struct metadata *m)
 {
-    struct json_reader configuration;
-    char name[WORD_MAX], separator[WORD_MAX];
+    struct json_reader configuration, separator;
+    char name[WORD_MAX];
 
     m->has_encoding = true;
+    refuse_others(m, "chunk key encoding with", r);
     read_named(r, name, &configuration);
+    refuse_others(m, "chunk key encoding with", &configuration);
     m->plain_keys = strcmp(name, "v2") == 0;
     if (!m->plain_keys && strcmp(name, "default") != 0)
         refuse(m, "chunk key encoding", name);
-    configured(&configuration, "separator", separator);
-    take_separator(m, separator);
+    if (find_member(&configuration, "separator", &separator))
+        read_separator(&separator, m);
     if (!m->separator)
         m->separator = m->plain_keys ? '.' : '/';
 }
@@ -732,8 +764,7 @@ static void read_member2(struct json_reader *r, struct metadata *m, const char *
         if (!m->fortran_order && strcmp(word, "C") != 0)
             refuse(m, "order of elements", word);
     } else if (strcmp(key, "dimension_separator") == 0) {
-        read_word(r, word);
-        take_separator(m, word);
+        read_separator(r, m);
     } else {
         (void)json_read_skip(r);
     }
