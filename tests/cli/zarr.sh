@@ -155,6 +155,7 @@ refused floats ',"compressor":null,"filters":[{"id":"delta","dtype":"<f4","astyp
 refused order ',"compressor":null,"order":"A"' 'order of elements A is not supported'
 refused dot ',"compressor":null,"dimension_separator":"-"' 'separator - is not supported'
 refused number ',"compressor":null,"dimension_separator":0' "separator '' is not supported"
+refused part ',"compressor":null,"filters":[{"id":"shuffle","elementsize":5}]' "filter shuffle of parts of elements is not supported"
 refused member ',"compressor":null,"filters":[{"id":"shuffle","ellementsize":1}]' 'filter shuffle with ellementsize is not supported'
 for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunks":[2],"dtype":"|u1","compressor":null}' \
     '{"zarr_format":2,"shape":[-5]}'; do

@@ -1410,6 +1410,10 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
     }
     t->filter_count = m->filter_count;
     memcpy(t->filters, m->filters, sizeof t->filters);
+    for (unsigned i = 0; i < m->filter_count; i++)
+        if (m->filters[i].kind == CONTAINER_SHUFFLE && m->filters[i].values[0] > 1 &&
+            chunk_bytes(a, t) % m->filters[i].values[0] != 0)
+            refuse(m, "filter shuffle of", "parts of elements"); /* numcodecs has none either */
     if (!m->refused[0] &&
         (t->elements > CONTAINER_TILE_BYTES_MAX || chunk_bytes(a, t) > CONTAINER_TILE_BYTES_MAX))
         refuse(m, "chunk size", "above 1 GiB");
