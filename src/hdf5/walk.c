@@ -131,6 +131,14 @@ static void visit_link(struct hdf5_walk *w, const char *link)
         if (dataset >= 0)
             H5Oclose(dataset);
     }
+    if (info.type == H5O_TYPE_NAMED_DATATYPE) { /* or a dataset whose shape is damaged */
+        const hid_t type = HDF5_OPEN(group, info.HDF5_ADDRESS);
+
+        if (type < 0)
+            w->damaged(w->context, "datatype");
+        else
+            H5Oclose(type);
+    }
 }
 
 bool hdf5_walk(struct hdf5_walk *w, hid_t root)
