@@ -431,6 +431,10 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
         d->dimensions = 0;
         return hdf5_wrong(t);
     }
+    for (int i = 0; i < d->dimensions; i++)
+        if (d->sizes[i] > most[i]) /* newer libraries refuse it */
+            return hdf5_fails(t, "its axis %d has %" PRIu64 " elements, of at most %" PRIu64, i,
+                              (uint64_t)d->sizes[i], (uint64_t)most[i]);
     memcpy(d->stored, d->sizes, sizeof d->stored);
     if (!find_matlab_empty(d->id, &empty, t))
         return false;

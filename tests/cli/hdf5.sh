@@ -369,9 +369,9 @@ run -q -o sum vast.h5
 ok 'a vast shape beside others' test "$status:$(tr '\n' : <out):$(cat err)" = \
     '1:3:NA::gpureduce: vast.h5: array b: more elements than any file has'
 
-# A dataset whose shape is damaged, beside one that is not.
+# Datasets that are damaged beside one that is not: a shape that no longer is one, and one beyond its maximum.
 "$python" - <<'END'
-import h5py
+import h5py, struct
 with h5py.File("shapes.h5", "w") as h:
     h["a"] = [1, 2]
     h.create_dataset("b", (3, 15), "i2")
@@ -379,9 +379,14 @@ with open("shapes.h5", "rb") as h:
     data = h.read()
 with open("untold.h5", "wb") as h:
     h.write(data.replace(bytes((1, 0, 40, 0)), bytes((3, 0, 40, 0))))
+with open("beyond.h5", "wb") as h:
+    h.write(data.replace(struct.pack("<4q", 3, 15, 3, 15), struct.pack("<4q", 7, 15, 3, 15)))
 END
 run -q -o sum untold.h5
 ok 'a dataset that looks like a datatype' test "$status:$(tr '\n' : <out)$(grep -c '^gpureduce: untold.h5: array b: libhdf5: ' err)" = 1:3:NA:1
+run -q -o sum beyond.h5
+is 'a shape beyond its maximum' 1 '3
+NA' 'gpureduce: beyond.h5: array b: its axis 0 has 7 elements, of at most 3'
 
 # Damage: an error that says so, or a result; never a crash, and no word of the library's own. Each
 # file is reduced by one process, which goes on with the next.
