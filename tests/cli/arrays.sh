@@ -757,6 +757,9 @@ directory = good.rindex(b"PK\1\2", 0, good.index(b"PK\1\2") + 4)
 open("sum.npz", "wb").write(good[:directory + 16] + bytes([good[directory + 16] ^ 1]) + good[directory + 17:])
 size = first.compress_size - 9
 open("short.npz", "wb").write(good[:directory + 20] + size.to_bytes(4, "little") + good[directory + 24:])
+with zipfile.ZipFile("begin.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("begin.npy", b"\x92" + open(names[0], "rb").read()[1:]) # 1 bit is wrong
+    archive.infolist()[0].CRC ^= 1
 END
     : >expected
     while read -r name; do
@@ -812,6 +815,8 @@ END
         run -q -o sum --array "$first" sum.npz
         is 'a wrong checksum' 1 NA '*'
         ok 'which is said' grep -qx "gpureduce: sum.npz: array $first: byte [0-9]*: the checksum of this member is wrong" err
+        run -q -o sum begin.npz
+        fails_like 'a member whose damage leaves no .npy' 'begin.npz: array begin: byte [0-9]*: the checksum of this member is wrong'
         run -q -o median --array "$first" sum.npz
         is 'for quantiles, too' 1 NA "gpureduce: sum.npz: array $first: $(sed 's/.*: \(byte [0-9]*: the .*\)/\1/' err)"
         run -q -o sum,std deflated.npz

@@ -115,9 +115,13 @@ static bool read_header(const struct zip *z, const struct zip_member *m,
 
     if (got < 0)
         return false;
-    if (!npy_recognise(prefix, (size_t)got) && !(named && npy_cut_off(prefix, (size_t)got)))
+    if (!npy_recognise(prefix, (size_t)got) && !(named && npy_cut_off(prefix, (size_t)got))) {
+        if (named && array->deflated && /* damage may have made it one */
+            !inflate_verify(z->in, content->offset, m->compressed, m->checksum))
+            return false;
         return leave_out_other(
             array, "", named ? "no .npy file, though its name ends in .npy" : "no .npy file");
+    }
     length = npy_header_length(prefix, (size_t)got);
     if (length > NPY_HEADER_MAX)
         return container_wrong(z->in, content->offset,
