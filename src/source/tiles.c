@@ -111,8 +111,7 @@ static bool fail(struct source *s, const struct tile *t, const struct container_
 {
     char path[PATH_MAX];
 
-    if (t->array->tiles->files &&
-        container_chunk_path(t->array, t->array->tiles, t->number, path)) {
+    if (t->array->tiles->files && container_chunk_path(t->array, t->number, path)) {
         const bool several = t->array->tiles->files->several;
         char offset[40] = "";
 
@@ -211,7 +210,8 @@ static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, 
 static int open_chunk(const struct source *s, const struct container_array *a, uint64_t number,
                       char path[PATH_MAX])
 {
-    if (!container_chunk_path(a, a->tiles, number, path)) {
+    if (!container_chunk_path(a, number, path)) {
+
         errno = ENAMETOOLONG;
         return -1;
     }

@@ -86,8 +86,8 @@ static void check_array(const struct container_array *a)
         const struct container_tile *t = &a->tiles->tiles[i];
 
         bytes += t->compressed;
-        fuzz_check(container_chunk_path(a, a->tiles, i, path) && strcmp(path, SHARDS) == 0,
-                   "a tile in %s", path);
+        fuzz_check(container_chunk_path(a, i, path) && strcmp(path, SHARDS) == 0, "a tile in %s",
+                   path);
         fuzz_check(t->compressed > 0 && t->compressed <= a->tiles->elements * size * parts &&
                        t->offset <= shards_size && t->compressed <= shards_size - t->offset,
                    "a tile of %" PRIu32 " bytes at %" PRIu64, t->compressed, t->offset);

@@ -23,9 +23,9 @@ const char *container_find_missing(const struct container_array *a, enum element
     return a ? NULL : lacking;
 }
 
-bool container_chunk_path(const struct container_array *a, const struct container_tiles *tiles,
-                          uint64_t number, char path[PATH_MAX])
+bool container_chunk_path(const struct container_array *a, uint64_t number, char path[PATH_MAX])
 {
+    const struct container_tiles *tiles = a->tiles;
     const struct container_files *files = tiles->files;
     size_t used =
         (size_t)snprintf(path, PATH_MAX, "%s", files->paths ? files->paths[number] : files->prefix);
@@ -115,6 +115,13 @@ bool container_set_shape(struct container *c, struct container_array *a, const u
     a->dimensions = dimensions;
     a->sizes = container_keep(c, sizes, dimensions * sizeof *sizes);
     return a->sizes;
+}
+
+bool container_set_tiles(struct container *c, struct container_array *a,
+                         const struct container_tiles *tiles)
+{
+    a->tiles = container_keep(c, tiles, sizeof *tiles);
+    return a->tiles;
 }
 
 void container_name_type(struct container_array *a, const char *name)
@@ -372,8 +379,6 @@ void container_close(struct container *c)
         return;
     free(c->arrays);
     free(c->text);
-    free(c->sizes);
-    free(c->tiles);
     while (c->notes) {
         struct container_note *next = c->notes->next;
 

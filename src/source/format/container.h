@@ -211,8 +211,7 @@ const char *container_find_missing(const struct container_array *a, enum element
                                    const struct missing_values *values, struct missing *m);
 
 /* Makes the path in the directory of the file that has a tile. False where it is too long. */
-bool container_chunk_path(const struct container_array *a, const struct container_tiles *tiles,
-                          uint64_t number, char path[PATH_MAX]);
+bool container_chunk_path(const struct container_array *a, uint64_t number, char path[PATH_MAX]);
 
 /* The scale of an array; not given if it has none. */
 static inline struct scale container_scale(const struct container_array *a)
@@ -267,12 +266,9 @@ struct container {
     size_t capacity;                /* arrays that there is memory for */
 
     /* Memory that the arrays point into. */
-    char *text;                  /* a part of the file, or names from it */
-    uint64_t text_offset;        /* offset of `text` in the file, if it is a part of it */
-    size_t text_size, text_room; /* of container_need: its bytes, and those there is memory for */
-    uint64_t *sizes;
-    size_t sizes_count, sizes_room;
-    struct container_tiles *tiles;
+    char *text;                   /* a part of the file, or names from it */
+    uint64_t text_offset;         /* offset of `text` in the file, if it is a part of it */
+    size_t text_size, text_room;  /* of container_need: its bytes, and those there is memory for */
     struct container_note *notes; /* what container_keep has copied */
 
     uint64_t end;        /* offset after the last array, if container_input.endless */
@@ -361,6 +357,10 @@ void container_expect(struct container *c, size_t count);
 /* Gives an array its shape, of which the container keeps a copy. False without memory. */
 bool container_set_shape(struct container *c, struct container_array *a, const uint64_t *sizes,
                          unsigned dimensions);
+
+/* Gives an array its tiles, of which the container keeps a copy. False without memory. */
+bool container_set_tiles(struct container *c, struct container_array *a,
+                         const struct container_tiles *tiles);
 
 /* Sets the type's name in the container; a longer one is cut. */
 void container_name_type(struct container_array *a, const char *name);

@@ -520,10 +520,11 @@ static bool put_tiles(const struct checkpoint *k, const struct shard *shard,
 }
 
 /* Makes the tiles of the array, whose shards have been found. */
-static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
+static bool make_tiles(struct checkpoint *k)
 {
     struct container *c = k->container;
     struct container_array *a = k->array;
+    struct container_tiles t = {.elements = 1, .count = 1, .edges_cut = true};
     struct container_tile *tiles;
     struct container_files files = {.several = true};
     const char **paths;
@@ -538,37 +539,34 @@ static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
         return REFUSE(k, false, "the strides of its shards are not those of rows");
     if (!turned)
         divide(k);
-    t->elements = t->count = 1;
     for (unsigned i = 0; i < a->dimensions; i++) {
-        t->elements *= k->tile[i];
-        if (__builtin_mul_overflow(t->count, (a->sizes[i] + k->tile[i] - 1) / k->tile[i],
-                                   &t->count))
-            t->count = UINT64_MAX;
+        t.elements *= k->tile[i];
+        if (__builtin_mul_overflow(t.count, (a->sizes[i] + k->tile[i] - 1) / k->tile[i], &t.count))
+            t.count = UINT64_MAX;
     }
-    if (t->count > CONTAINER_TILES_MAX - k->tiles ||
-        t->elements > CONTAINER_TILE_BYTES_MAX / k->dtype->size)
+    if (t.count > CONTAINER_TILES_MAX - k->tiles ||
+        t.elements > CONTAINER_TILE_BYTES_MAX / k->dtype->size)
         return REFUSE(k, false, "more than 16777216 tiles, or tiles of more than 1 GiB");
-    k->tiles += t->count;
-    tiles = calloc((size_t)t->count, sizeof *tiles);
-    paths = calloc((size_t)t->count, sizeof *paths);
+    k->tiles += t.count;
+    tiles = calloc((size_t)t.count, sizeof *tiles);
+    paths = calloc((size_t)t.count, sizeof *paths);
     for (size_t j = 0; tiles && paths && good && j < k->shard_count; j++)
         good = put_tiles(k, &k->shards[j], tiles, paths);
-    for (uint64_t i = 0; tiles && paths && good && i < t->count; i++)
+    for (uint64_t i = 0; tiles && paths && good && i < t.count; i++)
         good = tiles[i].compressed > 0;
     if (!good) {
         good = REFUSE(k, true, "its shards overlap, or do not cover it");
     } else if (tiles && paths) {
-        t->edges_cut = true;
-        t->sizes = container_keep(c, k->tile, sizeof k->tile);
-        t->order = turned ? container_keep(c, k->shards[0].order, sizeof k->shards[0].order) : NULL;
-        t->tiles = container_keep(c, tiles, (size_t)t->count * sizeof *tiles);
-        files.paths = container_keep(c, paths, (size_t)t->count * sizeof *paths);
-        t->files = files.paths ? container_keep(c, &files, sizeof files) : NULL;
-        a->tiles = t;
+        t.sizes = container_keep(c, k->tile, sizeof k->tile);
+        t.order = turned ? container_keep(c, k->shards[0].order, sizeof k->shards[0].order) : NULL;
+        t.tiles = container_keep(c, tiles, (size_t)t.count * sizeof *tiles);
+        files.paths = container_keep(c, paths, (size_t)t.count * sizeof *paths);
+        t.files = files.paths ? container_keep(c, &files, sizeof files) : NULL;
         a->compressed = a->length;
         if (pytorch_parts(k->dtype) > 1)
-            t->filters[t->filter_count++] = pytorch_filter(k->dtype, k->part);
-        good = t->sizes && t->tiles && t->files && (!turned || t->order);
+            t.filters[t.filter_count++] = pytorch_filter(k->dtype, k->part);
+        good =
+            t.sizes && t.tiles && t.files && (!turned || t.order) && container_set_tiles(c, a, &t);
     } else {
         good = false;
     }
@@ -629,18 +627,19 @@ static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32
 }
 
 /* Leaves an array without the places of its elements: it has none, or is not wanted. */
-static bool leave_tiles(struct checkpoint *k, struct container_tiles *t)
+static bool leave_tiles(struct checkpoint *k)
 {
+    struct container_tiles t = {.elements = 1};
+
     for (unsigned i = 0; i < k->array->dimensions; i++)
         k->tile[i] = 1;
-    t->elements = 1;
-    t->sizes = container_keep(k->container, k->tile, sizeof k->tile);
-    k->array->tiles = t;
-    return t->sizes || container_no_memory(k->in);
+    t.sizes = container_keep(k->container, k->tile, sizeof k->tile);
+    return (t.sizes && container_set_tiles(k->container, k->array, &t)) ||
+           container_no_memory(k->in);
 }
 
 /* Adds a tensor, or a part of it, and finds its shards. */
-static bool add_part(struct checkpoint *k, uint32_t value, struct container_tiles *t)
+static bool add_part(struct checkpoint *k, uint32_t value)
 {
     const struct pytorch_dtype *const dtype = k->dtype;
     const char *const name =
@@ -668,7 +667,7 @@ static bool add_part(struct checkpoint *k, uint32_t value, struct container_tile
     a->order_open = k->in->headers_only; /* the shards state it */
     if (a->elements == 0 || k->in->headers_only ||
         !container_wants(k->in->patterns, k->in->pattern_count, name, false))
-        return leave_tiles(k, t);
+        return leave_tiles(k);
     if (!k->found && !take_shards(k, pickle_find(&k->pickle, value, "chunks")))
         return k->in->error.kind == ERROR_MEMORY ? false
                                                  : malformed(k, value, "a shard of this tensor");
@@ -677,13 +676,12 @@ static bool add_part(struct checkpoint *k, uint32_t value, struct container_tile
     k->found = good && !a->unreadable;
     a->big_endian = k->big_endian;
     if (good && !a->unreadable)
-        good = make_tiles(k, t);
+        good = make_tiles(k);
     return good;
 }
 
 /* Adds a tensor: one array, or those of its parts. */
-static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
-                       struct container_tiles *t)
+static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value)
 {
     k->name = name;
     k->found = false;
@@ -691,7 +689,7 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
     if (!k->dtype)
         return malformed(k, value, "this tensor");
     for (k->part = 0; k->part < pytorch_parts(k->dtype); k->part++)
-        if (!add_part(k, value, &t[k->part]))
+        if (!add_part(k, value))
             return false;
     return true;
 }
@@ -717,9 +715,6 @@ static bool add_all(struct checkpoint *k, uint32_t value)
 
     if (v->kind != PICKLE_DICT)
         return malformed(k, value, "state_dict_metadata");
-    k->container->tiles = calloc((size_t)v->count + 1, sizeof *k->container->tiles);
-    if (!k->container->tiles)
-        return container_no_memory(k->in);
     for (uint32_t i = 0; good && i + 1 < v->count; i += 2) {
         const struct pickle_value *key = pickle_value(&k->pickle, pickle_next(&k->pickle, &item));
         const uint32_t entry = pickle_next(&k->pickle, &item);
@@ -733,7 +728,7 @@ static bool add_all(struct checkpoint *k, uint32_t value)
             return container_no_memory(k->in);
         switch (use_of(k, entry)) {
         case TENSOR:
-            good = add_tensor(k, name, entry, &k->container->tiles[i]);
+            good = add_tensor(k, name, entry);
             break;
         case BYTES:
             good = add_object(k, name);

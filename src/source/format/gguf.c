@@ -222,12 +222,11 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
                                name_array(shown, a->name),
                                a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind->elements);
     if (!kind->read && !a->unreadable) {
-        struct container_tiles *const t = &f->container->tiles[f->container->count - 1];
+        const struct container_tiles t = {
+            .filter_count = 1, .filters = {{.kind = CONTAINER_GGML, .values = {(uint32_t)type}}}};
 
-        t->filter_count = 1;
-        t->filters[0] =
-            (struct container_filter){.kind = CONTAINER_GGML, .values = {(uint32_t)type}};
-        a->tiles = t;
+        if (!container_set_tiles(f->container, a, &t)) /* the rest of them: see divide */
+            return container_no_memory(f->in);
         f->in->scattered = true;
         a->big_endian = element_host_is_big();
     }
@@ -261,7 +260,7 @@ static bool read_entry(struct file *f, size_t *at)
     const uint64_t place = c->text_offset + *at;
     const size_t name = *at + 8;
     struct container_array *a;
-    uint64_t dimensions, length, *sizes;
+    uint64_t dimensions, length, sizes[DIMENSIONS_MAX];
     size_t end;
 
     if (!need(f, name))
@@ -279,16 +278,13 @@ static bool read_entry(struct file *f, size_t *at)
         return false;
     if (memchr(c->text + name, 0, (size_t)length))
         return container_wrong(f->in, place, "the name of a tensor has a zero byte");
-    a = container_add(c, c->text + name);
-    if (!a)
-        return container_no_memory(f->in);
-    sizes = c->sizes + (c->count - 1) * DIMENSIONS_MAX;
     c->text[end] = '\0'; /* the name ends: what followed has been read */
     end += 4;
     for (uint64_t i = 0; i < dimensions; i++, end += 8) /* the fastest one comes first */
         sizes[dimensions - 1 - i] = number_at(f, end, 8);
-    a->dimensions = (unsigned)dimensions;
-    a->sizes = sizes;
+    a = container_add(c, c->text + name);
+    if (!a || !container_set_shape(c, a, sizes, (unsigned)dimensions))
+        return container_no_memory(f->in);
     a->before = name;
     a->offset = number_at(f, end + 4, 8); /* see finish */
     *at = end + 12;
@@ -305,8 +301,8 @@ static const unsigned char zero[sizeof(double)];
 static bool divide(struct file *f, struct container_array *a)
 {
     struct container *c = f->container;
-    struct container_tiles *t = &c->tiles[a->tiles - c->tiles];
-    const struct ggml_type *type = ggml_find(t->filters[0].values[0]);
+    struct container_tiles t = *a->tiles;
+    const struct ggml_type *type = ggml_find(t.filters[0].values[0]);
     const uint64_t most = TILE_BYTES / element_size(a->type); /* elements of a tile */
     uint64_t sizes[DIMENSIONS_MAX] = {1, 1, 1, 1}, inner = 1, row = 1, across = 1;
     struct container_tile *tiles;
@@ -314,8 +310,8 @@ static bool divide(struct file *f, struct container_array *a)
 
     a->compressed = a->length;
     a->length = 0;
-    t->elements = 1;
-    t->fill = zero;
+    t.elements = 1;
+    t.fill = zero;
     if (a->elements > 0) {
         const unsigned last = d - 1; /* a number alone is no block */
         uint64_t parts;
@@ -331,19 +327,19 @@ static bool divide(struct file *f, struct container_array *a)
         if (d == last)
             sizes[d] += (type->elements - sizes[d] % type->elements) % type->elements;
         across = (row - 1) / sizes[d] + 1;
-        t->elements = inner * sizes[d];
-        t->count = a->elements / (inner * row) * across;
+        t.elements = inner * sizes[d];
+        t.count = a->elements / (inner * row) * across;
     }
-    if (t->count > CONTAINER_TILES_MAX) {
+    if (t.count > CONTAINER_TILES_MAX) {
         a->tiles = NULL;
         a->unreadable = "more than 2^39 elements";
         return true;
     }
     a->length = a->elements * element_size(a->type);
-    t->sizes = container_keep(c, sizes, sizeof sizes);
-    t->count = f->in->headers_only ? 0 : t->count;
-    tiles = malloc((size_t)(t->count + 1) * sizeof *tiles);
-    for (uint64_t i = 0; tiles && i < t->count; i++) {
+    t.sizes = container_keep(c, sizes, sizeof sizes);
+    t.count = f->in->headers_only ? 0 : t.count;
+    tiles = malloc((size_t)(t.count + 1) * sizeof *tiles);
+    for (uint64_t i = 0; tiles && i < t.count; i++) {
         const uint64_t from = i % across * sizes[d];
         const uint64_t count = row - from < sizes[d] ? row - from : sizes[d];
         const uint64_t before = (i / across * row + from) * inner / type->elements;
@@ -352,9 +348,9 @@ static bool divide(struct file *f, struct container_array *a)
             .offset = a->offset + before * type->bytes,
             .compressed = (uint32_t)(count * inner / type->elements * type->bytes)};
     }
-    t->tiles = tiles ? container_keep(c, tiles, (size_t)t->count * sizeof *tiles) : NULL;
+    t.tiles = tiles ? container_keep(c, tiles, (size_t)t.count * sizeof *tiles) : NULL;
     free(tiles);
-    return t->sizes && t->tiles;
+    return t.sizes && t.tiles && container_set_tiles(c, a, &t);
 }
 
 /* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
@@ -404,12 +400,6 @@ static bool read_tensors(struct file *f)
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
                                plural(f->tensors), most, plural(most));
     c->text_offset = f->at;
-    if (!need(f, f->tensors * ENTRY_MIN)) /* before there is memory for so many */
-        return false;
-    c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
-    c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
-    if (!c->sizes || !c->tiles)
-        return container_no_memory(f->in);
     for (uint64_t i = 0; i < f->tensors; i++)
         if (!read_entry(f, &at))
             return false;

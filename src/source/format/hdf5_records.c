@@ -16,7 +16,6 @@ struct reader {
     struct container_input *in;
     const unsigned char *at, *end;
     uint64_t bytes; /* of all arrays so far */
-    size_t tiles;   /* arrays that are stored in them */
 };
 
 /* The error for records that make no sense. */
@@ -106,21 +105,27 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
     return true;
 }
 
+static bool set_tiles(const struct reader *r, struct container_array *a,
+                      const struct container_tiles *t)
+{
+    return container_set_tiles(r->container, a, t) || container_no_memory(r->in);
+}
+
 /* Reads how the tiles are stored. */
 static bool take_tiles(struct reader *r, struct container_array *a)
 {
-    struct container_tiles *t = &r->container->tiles[r->tiles++];
+    struct container_tiles t = {.elements = 1};
     uint64_t bytes, plain, count, extended;
 
-    t->sizes = take_words(r, a->dimensions);
+    t.sizes = take_words(r, a->dimensions);
     plain = take(r);
     count = take(r);
-    if (!t->sizes || plain > 1 || count > CONTAINER_FILTERS_MAX)
+    if (!t.sizes || plain > 1 || count > CONTAINER_FILTERS_MAX)
         return broken(r);
-    t->edges_plain = plain;
-    t->filter_count = (unsigned)count;
+    t.edges_plain = plain;
+    t.filter_count = (unsigned)count;
     for (unsigned i = 0; i < count; i++) {
-        struct container_filter *filter = &t->filters[i];
+        struct container_filter *filter = &t.filters[i];
         const uint64_t kind = take(r);
 
         if (kind >= CONTAINER_FILTER_KINDS)
@@ -136,52 +141,46 @@ static bool take_tiles(struct reader *r, struct container_array *a)
         if (filter_refusal(filter))
             return broken(r);
     }
-    t->elements = 1;
     for (unsigned i = 0; i < a->dimensions; i++)
-        if (__builtin_mul_overflow(t->elements, t->sizes[i], &t->elements))
+        if (__builtin_mul_overflow(t.elements, t.sizes[i], &t.elements))
             return broken(r);
-    if (__builtin_mul_overflow(t->elements, element_size(a->type), &bytes) ||
-        (bytes > CONTAINER_TILE_BYTES_MAX && t->filter_count > 0) ||
+    if (__builtin_mul_overflow(t.elements, element_size(a->type), &bytes) ||
+        (bytes > CONTAINER_TILE_BYTES_MAX && t.filter_count > 0) ||
         take(r) != element_size(a->type))
         return broken(r);
-    if (count > 0 && filter_is_layout(&t->filters[0])) {
-        bytes = filter_stored(&t->filters[0], bytes);
+    if (count > 0 && filter_is_layout(&t.filters[0])) {
+        bytes = filter_stored(&t.filters[0], bytes);
         if (bytes > CONTAINER_TILE_BYTES_MAX)
             return broken(r);
     }
-    t->fill = take_bytes(r, element_size(a->type));
+    t.fill = take_bytes(r, element_size(a->type));
     extended = take(r);
-    if (!t->fill || extended > 1)
+    if (!t.fill || extended > 1)
         return broken(r);
     if (extended) {
-        t->stored = take_words(r, a->dimensions);
-        for (unsigned i = 0; t->stored && i < a->dimensions; i++)
-            if (t->stored[i] > a->sizes[i])
+        t.stored = take_words(r, a->dimensions);
+        for (unsigned i = 0; t.stored && i < a->dimensions; i++)
+            if (t.stored[i] > a->sizes[i])
                 return broken(r);
-        if (!t->stored || take(r) != element_size(a->type))
+        if (!t.stored || take(r) != element_size(a->type))
             return broken(r);
-        t->pad = take_bytes(r, element_size(a->type));
-        if (!t->pad)
+        t.pad = take_bytes(r, element_size(a->type));
+        if (!t.pad)
             return broken(r);
     }
-    a->tiles = t;
-    return take_places(r, a, t, bytes);
+    return take_places(r, a, &t, bytes) && set_tiles(r, a, &t);
 }
 
 /* Elements in the records are a tile, which is all of the array. */
 static bool take_here(struct reader *r, struct container_array *a)
 {
-    struct container_tiles *t = &r->container->tiles[r->tiles++];
+    struct container_tiles t = {
+        .sizes = a->sizes, .elements = a->elements, .count = a->elements > 0};
 
     if (take(r) != a->length)
         return broken(r);
-    t->bytes = take_bytes(r, a->length);
-    t->fill = t->bytes;
-    t->sizes = a->sizes;
-    t->elements = a->elements;
-    t->count = a->elements > 0;
-    a->tiles = t;
-    return t->bytes || broken(r);
+    t.fill = t.bytes = take_bytes(r, a->length);
+    return t.bytes ? set_tiles(r, a, &t) : broken(r);
 }
 
 /* A field of records. */
@@ -343,10 +342,6 @@ static bool take_array(struct reader *r)
 /* Reads all records. */
 static bool take_arrays(struct reader *r)
 {
-    /* A record has a dozen words at least. */
-    r->container->tiles = calloc((size_t)(r->end - r->at) / 64 + 1, sizeof *r->container->tiles);
-    if (!r->container->tiles)
-        return container_no_memory(r->in);
     for (;;) {
         switch (take(r)) {
         case HDF5_ARRAY:

@@ -506,8 +506,7 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
             .kind = CONTAINER_REPEAT, .values = {(uint32_t)block * size / pytorch_parts(t->dtype)}};
     if (pytorch_parts(t->dtype) > 1)
         tiles.filters[tiles.filter_count++] = pytorch_filter(t->dtype, t->part);
-    a->tiles = container_keep(c, &tiles, sizeof tiles);
-    return (good && a->tiles) || container_no_memory(f->in);
+    return (good && container_set_tiles(c, a, &tiles)) || container_no_memory(f->in);
 }
 
 /* Places the elements of a tensor, or a part of them, in a storage of so many bytes at an offset of

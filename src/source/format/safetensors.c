@@ -6,7 +6,6 @@
 #include "core/name.h"
 #include "source/format/containers.h"
 #include "sys/bytes.h"
-#include "sys/grow.h"
 #include "sys/json.h"
 #include "sys/plural.h"
 
@@ -24,9 +23,10 @@ struct header {
     struct container *container; /* its text is the header */
     struct container_input *in;
     struct json_reader json;
-    size_t length; /* bytes of the header */
-    bool metadata; /* __metadata__ has been read */
-    uint64_t data; /* offset in the file behind the header */
+    size_t length;                            /* bytes of the header */
+    bool metadata;                            /* __metadata__ has been read */
+    uint64_t data;                            /* offset in the file behind the header */
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* of the array that is read */
 };
 
 /* The description of an array. */
@@ -35,8 +35,7 @@ struct entry {
     bool has_shape, has_offsets;
     const char *type;    /* its name, in the header's text */
     uint64_t begin, end; /* from `data` on */
-    size_t first_size;   /* where its shape stands in container->sizes */
-    unsigned dimensions;
+    unsigned dimensions; /* of header.sizes */
 };
 
 /* The place in the file of what is read next, or of what is wrong. */
@@ -71,20 +70,13 @@ static bool read_integer(struct header *h, uint64_t *x)
 
 static bool read_shape(struct header *h, struct entry *e)
 {
-    struct container *c = h->container;
-    uint64_t size;
-
-    e->first_size = c->sizes_count;
     if (!json_read_begin(&h->json, '['))
         return malformed(h, "a shape is expected, [...]");
     while (json_read_more(&h->json, ']')) {
         if (e->dimensions == CONTAINER_DIMENSIONS_MAX)
             return container_wrong(h->in, place(h), "the shape has more than 64 dimensions");
-        if (!read_integer(h, &size))
+        if (!read_integer(h, &h->sizes[e->dimensions]))
             return false;
-        if (!GROW(c->sizes, c->sizes_room, c->sizes_count + 1))
-            return container_no_memory(h->in);
-        c->sizes[c->sizes_count++] = size;
         e->dimensions++;
     }
     _Static_assert(CONTAINER_DIMENSIONS_MAX == 64, "as the message says");
@@ -225,7 +217,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
     unsigned bits;
     uint64_t length;
 
-    if (!a)
+    if (!a || !container_set_shape(h->container, a, h->sizes, e->dimensions))
         return container_no_memory(h->in);
     if (!find_type(e->type, a, &bits)) {
         char type[NAME_ARRAY_MAX];
@@ -233,9 +225,6 @@ static bool add(struct header *h, const char *name, const struct entry *e)
         return container_wrong(h->in, e->at, "array %s: %s is not a type of safetensors",
                                name_array(shown, name), name_array(type, e->type));
     }
-    a->dimensions = e->dimensions;
-    /* Until more are read: see finish. */
-    a->sizes = a->dimensions > 0 ? h->container->sizes + e->first_size : NULL;
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
@@ -288,15 +277,9 @@ static bool read_members(struct header *h)
 static bool finish(struct header *h)
 {
     struct container *c = h->container;
-    const uint64_t *sizes = c->sizes;
     char shown[NAME_ARRAY_MAX];
     uint64_t end = 0;
 
-    for (size_t i = 0; i < c->count; i++) {
-        c->arrays[i].sizes = sizes;
-        if (c->arrays[i].dimensions > 0) /* there may be no sizes at all */
-            sizes += c->arrays[i].dimensions;
-    }
     container_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];

@@ -1153,7 +1153,6 @@ static bool find_meaning(struct container *c, struct metadata *m, struct contain
 struct search {
     struct store *store;
     const struct container_array *array;
-    const struct container_tiles *tiles;
     const struct index *index;                 /* of shards */
     struct container_tile *found;              /* the tiles, in C order */
     uint64_t at[CONTAINER_DIMENSIONS_MAX];     /* the place of the file among the files */
@@ -1183,10 +1182,11 @@ static uint64_t chunk_bytes(const struct container_array *a, const struct contai
 /* Whether so many bytes can be a chunk. */
 static bool is_possible(const struct search *s, uint64_t size)
 {
-    const uint64_t bytes = chunk_bytes(s->array, s->tiles);
+    const struct container_tiles *const t = s->array->tiles;
+    const uint64_t bytes = chunk_bytes(s->array, t);
 
     return size > 0 && size / 2 <= bytes + 4096 &&
-           (s->tiles->filter_count > are_records(s->tiles) || size == bytes);
+           (t->filter_count > are_records(t) || size == bytes);
 }
 
 /* Notes a chunk of `size` bytes. False where it cannot be one. */
@@ -1194,7 +1194,7 @@ static bool take_chunk(struct search *s, uint64_t number, uint64_t offset, uint6
 {
     if (!is_possible(s, size)) {
         snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
-                 chunk_bytes(s->array, s->tiles));
+                 chunk_bytes(s->array, s->array->tiles));
         return false;
     }
     s->found[number].offset = offset;
@@ -1274,11 +1274,11 @@ static bool find_file(struct search *s)
     bool good = true;
     struct entry e;
 
-    if (!container_chunk_path(s->array, s->tiles, number_of(s, 0), s->path))
+    if (!container_chunk_path(s->array, number_of(s, 0), s->path))
         snprintf(s->wrong, sizeof s->wrong, "the name is too long");
     else if (find_entry(s->store, s->path, &e))
-        good = s->tiles->files->several ? take_shard(s, &e)
-                                        : take_chunk(s, number_of(s, 0), e.offset, e.size);
+        good = s->array->tiles->files->several ? take_shard(s, &e)
+                                               : take_chunk(s, number_of(s, 0), e.offset, e.size);
     if (error->kind != ERROR_NONE && !s->wrong[0])
         snprintf(s->wrong, sizeof s->wrong, "%.150s", error->text);
     *error = (struct error){.kind = ERROR_NONE};
@@ -1303,7 +1303,6 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
 {
     struct search s = {.store = z,
                        .array = a,
-                       .tiles = t,
                        .index = index,
                        .path = z->file,
                        .found = calloc((size_t)t->count + 1, sizeof *s.found),
@@ -1519,9 +1518,9 @@ static void take_field(struct metadata *m, struct container_array *a)
 }
 
 /* Sets an array by its metadata, of which it has all elements or a field. False without memory. */
-static bool take_array(struct store *z, const char *path, const char *name, struct metadata *m,
-                       struct container_tiles *t)
+static bool take_array(struct store *z, const char *path, const char *name, struct metadata *m)
 {
+    struct container_tiles tiles = {.count = 0};
     struct container *c = z->container;
     const char *kept = container_keep(c, name, strlen(name) + 1);
     struct container_array *a = kept ? container_add(c, kept) : NULL;
@@ -1540,7 +1539,7 @@ static bool take_array(struct store *z, const char *path, const char *name, stru
         refuse(m, "number of bytes", "above 2^64");
     if (!a->unreadable && !m->refused[0] && !z->in->stored && !find_meaning(c, m, a))
         return false;
-    if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, t))
+    if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, &tiles))
         return false;
     if (!a->unreadable && m->refused[0]) {
         a->unreadable = container_note(c, "%s", m->refused);
@@ -1549,7 +1548,7 @@ static bool take_array(struct store *z, const char *path, const char *name, stru
         a->length = 0;
         return a->unreadable;
     }
-    return true;
+    return !a->tiles || container_set_tiles(c, a, &tiles);
 }
 
 /* An array of records, of which each field becomes an array. */
@@ -1563,10 +1562,8 @@ static bool take_record(void *user, const struct npy_field *field)
 {
     const struct records *r = user;
     struct store *z = r->store;
-    struct container_tiles tiles = {.count = 0};
     struct metadata m = z->metadata;
     char name[PATH_MAX + NPY_NAME_MAX];
-    struct container_array *a;
 
     if (r->bytes == 0)
         return true;
@@ -1575,12 +1572,7 @@ static bool take_record(void *user, const struct npy_field *field)
     snprintf(name, sizeof name, "%s%s%s", r->path, *r->path ? "." : "", field->name);
     if (z->container->count >= ARRAYS_MAX)
         return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
-    if (!take_array(z, r->path, name, &m, &tiles))
-        return false;
-    a = &z->container->arrays[z->container->count - 1];
-    if (a->tiles)
-        a->tiles = container_keep(z->container, &tiles, sizeof tiles);
-    return a->tiles || a->unreadable;
+    return take_array(z, r->path, name, &m);
 }
 
 /* Whether an array has fields: its type is structured or complex. */
@@ -1706,7 +1698,7 @@ static bool take_fields(struct store *z, const char *path, const char *text, siz
 
 /* Adds an array, or those of its fields. False without memory, or if its type is wrong: in->error says
    so. */
-static bool take_arrays(struct store *z, const char *path, struct container_tiles *t)
+static bool take_arrays(struct store *z, const char *path)
 {
     struct metadata *const m = &z->metadata;
     struct json_reader end = m->type_at;
@@ -1714,7 +1706,7 @@ static bool take_arrays(struct store *z, const char *path, struct container_tile
     bool good;
 
     if (!has_fields(m))
-        return take_array(z, path, *path ? path : "array", m, t);
+        return take_array(z, path, *path ? path : "array", m);
     (void)json_read_skip(&end);
     if (m->version == 2)
         return take_fields(z, path, m->type_at.at, (size_t)(end.at - m->type_at.at));
@@ -1750,7 +1742,7 @@ static bool read_attributes(struct store *z, const char *path, struct metadata *
     return z->in->error.kind == ERROR_NONE;
 }
 
-static bool add_array(struct store *z, const char *path, struct container_tiles *t)
+static bool add_array(struct store *z, const char *path)
 {
     char *attributes = NULL, *text = read_metadata(z, path, "zarr.json");
     const unsigned version = text ? 3 : 2;
@@ -1773,7 +1765,7 @@ static bool add_array(struct store *z, const char *path, struct container_tiles 
     }
     if (good && version == 2 && !m->separator)
         m->separator = '.';
-    if (good && !take_arrays(z, path, t)) {
+    if (good && !take_arrays(z, path)) {
         good = false;
         json_read_space(&m->type_at);
         name_file(z, path, name, (uint64_t)(m->type_at.at - text));
@@ -2013,24 +2005,22 @@ static bool walk_archive(struct store *z)
 
 static bool read_arrays(struct store *z)
 {
-    struct container *c = z->container;
     struct stat status;
     bool good;
 
     z->in->lenient = true;
+
     if (z->in->file >= 0 && fstat(z->in->file, &status) == 0 && S_ISDIR(status.st_mode))
         good = walk_directory(z);
     else
         good = walk_archive(z);
     if (good && z->count > 0)
         qsort(z->paths, z->count, sizeof *z->paths, compare_paths);
-    c->tiles = good ? calloc(z->count + 1, sizeof *c->tiles) : NULL;
-    good = good && (c->tiles || container_no_memory(z->in));
     for (size_t i = 0; i < z->count; i++) {
         const bool again =
             i > 0 && strcmp(z->paths[i - 1], z->paths[i]) == 0; /* of both versions */
 
-        good = good && (again || add_array(z, z->paths[i], &c->tiles[i]));
+        good = good && (again || add_array(z, z->paths[i]));
     }
     return good;
 }
