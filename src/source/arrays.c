@@ -285,10 +285,8 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
         struct container_array *a = found[i] ? NULL : container_add(c, places[i].array);
 
         good = a || found[i];
-        if (a) {
-            a->unreadable = why;
-            a->typed = a->missing = true;
-        }
+        if (a)
+            a->missing = container_refuse(a, why);
     }
     free(found);
     return good;

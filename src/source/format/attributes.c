@@ -327,10 +327,8 @@ bool attributes_apply(struct container *c, struct container_array *a,
     if (meaning->ignored[0])
         a->warning = container_note(c, "%s", meaning->ignored);
     if (meaning->wrong[0]) {
-        a->unreadable = container_note(c, "%s", meaning->wrong);
-        a->typed = true;
         a->advice = ADVICE_STORED;
-        return a->unreadable;
+        return container_refuse(a, container_note(c, "%s", meaning->wrong));
     }
     if (meaning->missing.count > 0)
         a->missing_values = container_keep(c, &meaning->missing, sizeof meaning->missing);

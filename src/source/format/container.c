@@ -140,6 +140,13 @@ void container_refuse_type(struct container_array *a, const char *descr)
     a->not_numeric = foreign && foreign->not_numeric;
 }
 
+bool container_refuse(struct container_array *a, const char *why)
+{
+    a->unreadable = why;
+    a->typed = true;
+    return why;
+}
+
 /* Memory for many copies, bytes. */
 #define NOTE_BYTES ((size_t)16 << 10)
 

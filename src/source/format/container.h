@@ -368,6 +368,10 @@ void container_name_type(struct container_array *a, const char *name);
 /* Makes an array unreadable by its type, which NumPy calls so, and none of ours is. */
 void container_refuse_type(struct container_array *a, const char *descr);
 
+/* Makes an array unreadable for a reason that is not its type. False if `why` is NULL: the caller had no
+   memory for it. */
+bool container_refuse(struct container_array *a, const char *why);
+
 /* The error of an unreadable array. */
 struct error container_why(const struct container_array *a);
 

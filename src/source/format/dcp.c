@@ -257,10 +257,8 @@ static bool take_places(struct checkpoint *k, uint32_t value)
 #define REFUSE(k, missing, ...) refuse(k, missing, container_note((k)->container, __VA_ARGS__))
 static bool refuse(struct checkpoint *k, bool missing, const char *why)
 {
-    k->array->unreadable = why;
-    k->array->typed = true;
     k->array->missing = missing;
-    return why || container_no_memory(k->in);
+    return container_refuse(k->array, why) || container_no_memory(k->in);
 }
 
 /* The name of a file, which many shards share. NULL without memory. */
@@ -701,9 +699,8 @@ static bool add_object(struct checkpoint *k, const char *name)
 
     if (!a)
         return container_no_memory(k->in);
-    a->unreadable = "an object of Python that is no tensor";
-    a->typed = a->not_numeric = true;
-    return true;
+    a->not_numeric = true;
+    return container_refuse(a, "an object of Python that is no tensor");
 }
 
 /* Adds all that the checkpoint holds, a dictionary. */

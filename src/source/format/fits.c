@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "sys/plural.h"
 
@@ -338,15 +339,10 @@ static bool take_number(const struct value *v, double *x, bool *given, const cha
     return true;
 }
 
-/* Makes an array unreadable by one of its keywords. False without memory. */
-static bool refuse(struct file *f, struct container_array *a, const char *keyword, const char *why)
+/* Notes that nobody knows what a keyword means, and why. */
+static void refuse(struct attributes_meaning *m, const char *keyword, const char *why)
 {
-    a->unreadable = container_note(f->container, "its keyword %s %s", keyword, why);
-    a->typed = true;
-    a->advice = ADVICE_STORED;
-    a->missing_values = NULL;
-    a->scale = NULL;
-    return a->unreadable;
+    snprintf(m->wrong, sizeof m->wrong, "its keyword %s %s", keyword, why);
 }
 
 /* Finds what the numbers of an image mean: BLANK is missing, of integers, and BSCALE and BZERO are a
@@ -355,33 +351,27 @@ static bool find_meaning(struct file *f, struct container_array *a)
 {
     const struct hdu *h = &f->hdu;
     const struct value *blank = &h->values[BLANK];
-    struct scale scale = {.factor = 1, .offset = 0};
-    struct missing missing = {.count = 0};
+    struct attributes_meaning m = {.type = a->type, .scale = {.factor = 1}};
+    const bool integers = blank->given && element_is_integer(a->type);
     const char *const number = blank->text + (*blank->text == '+');
     const char *why = NULL;
 
-    if (blank->contradicted && element_is_integer(a->type))
-        return refuse(f, a, "BLANK", contradicted);
-    if (blank->given && element_is_integer(a->type) &&
-        (blank->quoted || !missing_text_is_valid(number)))
-        return refuse(f, a, "BLANK", "is not a number");
-    if (blank->given && element_is_integer(a->type) && missing_add(&missing, a->type, number))
-        a->missing_values = container_keep(f->container, &missing, sizeof missing);
-    else if (blank->given)
-        a->warning =
-            container_note(f->container, "BLANK is no integer of type %s", element_name(a->type));
-    if (blank->given && !a->missing_values && !a->warning)
-        return false;
-    if (!take_number(&h->values[BSCALE], &scale.factor, &scale.given, &why))
-        return refuse(f, a, "BSCALE", why);
-    if (!take_number(&h->values[BZERO], &scale.offset, &scale.given, &why))
-        return refuse(f, a, "BZERO", why);
-    if (!scale.given)
-        return true;
-    if (scale_refusal(&scale))
-        return refuse(f, a, "BSCALE", "is 0");
-    a->scale = container_keep(f->container, &scale, sizeof scale);
-    return a->scale;
+    if (integers && blank->contradicted)
+        refuse(&m, "BLANK", contradicted);
+    else if (integers && (blank->quoted || !missing_text_is_valid(number)))
+        refuse(&m, "BLANK", "is not a number");
+    else if (blank->given && !(integers && missing_add(&m.missing, a->type, number)))
+        snprintf(m.ignored, sizeof m.ignored, "BLANK is no integer of type %s",
+                 element_name(a->type));
+    if (m.wrong[0])
+        return attributes_apply(f->container, a, &m);
+    if (!take_number(&h->values[BSCALE], &m.scale.factor, &m.scale.given, &why))
+        refuse(&m, "BSCALE", why);
+    else if (!take_number(&h->values[BZERO], &m.scale.offset, &m.scale.given, &why))
+        refuse(&m, "BZERO", why);
+    else if (m.scale.given && scale_refusal(&m.scale))
+        refuse(&m, "BSCALE", "is 0");
+    return attributes_apply(f->container, a, &m);
 }
 
 /* The name of an HDU: EXTNAME and, where it is there, EXTVER, "SCI,2"; without EXTNAME PRIMARY or,

@@ -237,12 +237,11 @@ static bool find_scale(const struct file *f, struct container_array *a)
         (scale.factor == 1 && scale.offset == 0))
         return true;
     if (scale_refusal(&scale) || (f->type->parts == 2 && scale.offset != 0)) {
-        a->unreadable = scale_refusal(&scale) ? "its scl_inter is not finite"
-                                              : "its complex numbers have a scl_inter";
-        a->typed = true;
         a->advice = ADVICE_STORED;
-        return true;
+        return container_refuse(a, scale_refusal(&scale) ? "its scl_inter is not finite"
+                                                         : "its complex numbers have a scl_inter");
     }
+
     a->scale = container_keep(f->container, &scale, sizeof scale);
     return a->scale;
 }

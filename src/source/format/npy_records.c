@@ -49,14 +49,13 @@ static bool take_field(void *user, const struct npy_field *field)
     a->fortran_order = npy->fortran_order;
     a->offset = f->begin + npy->data_offset + field->offset;
     a->record_elements = field->elements;
-    if (!field->known) {
+    if (!field->known)
         container_refuse_type(a, field->descr);
-    } else if (field->scattered ||
-               (field->dimensions > 0 && npy->fortran_order && npy->dimensions > 1)) {
-        a->typed = true;
-        a->unreadable = "its elements are neither side by side nor equally far apart; in Python, "
-                        "numpy.save('x.npy', numpy.load('FILE')['FIELD']) writes it alone";
-    }
+    else if (field->scattered ||
+             (field->dimensions > 0 && npy->fortran_order && npy->dimensions > 1))
+        return container_refuse(
+            a, "its elements are neither side by side nor equally far apart; in Python, "
+               "numpy.save('x.npy', numpy.load('FILE')['FIELD']) writes it alone");
     return true;
 }
 

@@ -303,10 +303,10 @@ static bool add_fields(struct zip *z, size_t number)
             }
         } else {
             c->count = first;
-            c->arrays[number].typed = true;
-            c->arrays[number].unreadable = container_note(c, "byte %" PRIu64 " of this .npy: %s",
-                                                          in->error.offset - begin, in->error.text);
-            good = in->error.kind == ERROR_DATA && c->arrays[number].unreadable;
+            good = in->error.kind == ERROR_DATA &&
+                   container_refuse(&c->arrays[number],
+                                    container_note(c, "byte %" PRIu64 " of this .npy: %s",
+                                                   in->error.offset - begin, in->error.text));
             in->error.kind = good ? ERROR_NONE : in->error.kind;
         }
     }

@@ -483,12 +483,9 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
         block *= t->strides[i] > 0 ? sizes[i] : 1;
         tiles.count =
             across > CONTAINER_TILES_MAX / tiles.count ? UINT64_MAX : tiles.count * across;
-        if (tiles.count > most) {
-            a->typed = true;
-            a->unreadable = "its elements lie in too many places; in Python, t.contiguous() has "
-                            "them together";
-            return true;
-        }
+        if (tiles.count > most)
+            return container_refuse(a, "its elements lie in too many places; in Python, "
+                                       "t.contiguous() has them together");
     }
     f->tiles += tiles.count;
     tiles.sizes = container_keep(c, sizes, t->dimensions * sizeof *sizes);
@@ -529,11 +526,8 @@ static bool place_elements(struct file *f, struct container_array *a, const stru
                !__builtin_add_overflow(end, last, &end);
     good = good && !__builtin_add_overflow(end, t->offset, &end) &&
            !__builtin_mul_overflow(end, size, &end) && end <= bytes;
-    if (!good) {
-        a->typed = true;
-        a->unreadable = "its elements do not lie in its storage";
-        return true;
-    }
+    if (!good)
+        return container_refuse(a, "its elements do not lie in its storage");
     at += t->offset * size;
     a->offset = at + t->part * each;
     a->length = a->elements * each;
@@ -631,16 +625,15 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
     a->big_endian = f->big_endian;
     part = find_part(f, "data/", key->text, key->count);
     if (!part) {
-        a->unreadable = container_note(f->container, "its storage, data/%.*s, is not in the file",
-                                       (int)key->count, key->text);
-        a->typed = a->missing = true;
-        return a->unreadable || container_no_memory(f->in);
+        a->missing = true;
+        return container_refuse(a, container_note(f->container,
+                                                  "its storage, data/%.*s, is not in the file",
+                                                  (int)key->count, key->text)) ||
+               container_no_memory(f->in);
     }
-    if (!zip_is_plain(part)) {
-        a->unreadable = "its storage is compressed or encrypted, which torch does not do";
-        a->typed = true;
-        return true;
-    }
+    if (!zip_is_plain(part))
+        return container_refuse(a,
+                                "its storage is compressed or encrypted, which torch does not do");
     if (!zip_place(&f->zip, part))
         return false;
     if (!place_elements(f, a, t, part->offset, part->size))
@@ -649,9 +642,8 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
         a->unreadable = t->dtype->other;
         a->typed = false;
     } else if (t->changed) {
-        a->unreadable = "a view that torch negates or conjugates; in Python, t.resolve_neg() or "
-                        "t.resolve_conj() has its numbers";
-        a->typed = true;
+        return container_refuse(a, "a view that torch negates or conjugates; in Python, "
+                                   "t.resolve_neg() or t.resolve_conj() has its numbers");
     }
     return true;
 }

@@ -280,9 +280,9 @@ static bool add_wrong(struct store *z, const char *path)
         return false;
     a = container_add(z->container,
                       *path ? container_keep(z->container, path, strlen(path) + 1) : "array");
-    if (!a || !(a->unreadable = container_note(z->container, "%s", z->in->error.text)))
+    if (!a || !container_refuse(a, container_note(z->container, "%s", z->in->error.text)))
         return container_no_memory(z->in);
-    a->typed = a->missing = true;
+    a->missing = true;
     z->in->error = (struct error){.kind = ERROR_NONE};
     return true;
 }
@@ -1321,8 +1321,8 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
     for (uint64_t i = 0; i < t->count; i++)
         a->compressed += s.found[i].compressed;
     if (s.wrong[0]) {
-        a->unreadable = container_note(z->container, "chunk %s: %s", s.path, s.wrong);
-        a->typed = a->missing = true;
+        (void)container_refuse(a, container_note(z->container, "chunk %s: %s", s.path, s.wrong));
+        a->missing = true;
         a->tiles = NULL;
     } else {
         t->tiles = container_keep(z->container, s.found, (size_t)t->count * sizeof *s.found);
@@ -1504,8 +1504,7 @@ static void take_field(struct metadata *m, struct container_array *a)
     if (!field->known) {
         container_refuse_type(a, field->descr);
     } else if (field->scattered) {
-        a->typed = true;
-        a->unreadable = "its elements are not side by side in a record";
+        (void)container_refuse(a, "its elements are not side by side in a record");
     } else if (m->filter_count == CONTAINER_FILTERS_MAX) {
         refuse(m, "number of filters", "above 7");
     } else if (bytes > 0) {
@@ -1542,11 +1541,9 @@ static bool take_array(struct store *z, const char *path, const char *name, stru
     if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, &tiles))
         return false;
     if (!a->unreadable && m->refused[0]) {
-        a->unreadable = container_note(c, "%s", m->refused);
-        a->typed = true;
         a->tiles = NULL;
         a->length = 0;
-        return a->unreadable;
+        return container_refuse(a, container_note(c, "%s", m->refused));
     }
     return !a->tiles || container_set_tiles(c, a, &tiles);
 }
