@@ -20,15 +20,9 @@
 /* Fewer workers than this take pages out of memory at once in trials. */
 #define CROWD 8
 
-_Static_assert((int)ACCESS_MAPPED == (int)ACCESS_CHOICE_MAPPED &&
-                   (int)ACCESS_POPULATED == (int)ACCESS_CHOICE_POPULATED &&
-                   (int)ACCESS_COPIED == (int)ACCESS_CHOICE_COPIED,
-               "a choice of one method has its number");
-
-static bool is_allowed(const struct access *w, enum access_method method)
-{
-    return w->choice != ACCESS_CHOICE_TRIED_SMALL || method != ACCESS_POPULATED;
-}
+_Static_assert(SOURCE_ACCESS_BEST == 0 && SOURCE_ACCESS_MAPPED == ACCESS_MAPPED + 1 &&
+                   SOURCE_ACCESS_COPIED == ACCESS_COPIED + 1,
+               "methods follow the choice of the best one");
 
 UNCHECKED void access_shared_open(struct access_shared *shared, unsigned workers)
 {
@@ -42,12 +36,13 @@ void access_shared_close(struct access_shared *shared)
     mutex_destroy(&shared->mutex);
 }
 
-void access_begin(struct access *w, enum access_choice choice, struct access_shared *shared)
+void access_begin(struct access *w, enum source_access choice, bool small,
+                  struct access_shared *shared)
 {
-    const bool fixed = choice != ACCESS_CHOICE_TRIED && choice != ACCESS_CHOICE_TRIED_SMALL;
+    const bool fixed = choice != SOURCE_ACCESS_BEST;
 
-    *w = (struct access){.shared = shared, .choice = choice, .final = fixed};
-    w->method = fixed ? (enum access_method)choice : ACCESS_MAPPED;
+    *w = (struct access){.shared = shared, .choice = choice, .small = small, .final = fixed};
+    w->method = fixed ? (enum access_method)(choice - SOURCE_ACCESS_MAPPED) : ACCESS_MAPPED;
 }
 
 /* Hands in the worker's trial, if it has ended one, and finds out what it should do next: try a
@@ -63,7 +58,7 @@ static void choose(struct access *w)
     if (w->trying && w->taken > 0 && (s->ended[w->method]++ == 0 || cost < s->cost[w->method]))
         s->cost[w->method] = cost;
     for (enum access_method method = ACCESS_MAPPED; method < ACCESS_METHODS; method++) {
-        if (!is_allowed(w, method))
+        if (w->small && method == ACCESS_POPULATED)
             continue;
         rarest = s->begun[method] < s->begun[rarest] ? method : rarest;
         all = all && s->ended[method] >= TRIALS;

@@ -12,21 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/source.h"
 #include "sys/mutex.h"
 
 MUTEX_ROLE(access_role);
 
 enum access_method { ACCESS_MAPPED, ACCESS_POPULATED, ACCESS_COPIED, ACCESS_METHODS };
-
-/* The methods that may be used. */
-enum access_choice {
-    ACCESS_CHOICE_MAPPED,     /* only mapped */
-    ACCESS_CHOICE_POPULATED,  /* only populated */
-    ACCESS_CHOICE_COPIED,     /* only copied */
-    ACCESS_CHOICE_TRIED,      /* the fastest of all */
-    ACCESS_CHOICE_TRIED_SMALL /* the faster of mapped and copied, for pieces that are too small
-                                 to be populated one by one */
-};
 
 /* The measurements of all workers of an input. */
 struct access_shared {
@@ -43,7 +34,8 @@ MUTEX_ROLE_OF(access, struct access_shared, mutex);
 /* The state of one worker, which nobody else uses. */
 struct access {
     struct access_shared *shared;
-    enum access_choice choice;
+    enum source_access choice; /* the methods that may be used */
+    bool small;                /* not populated: pieces are too small for that, one by one */
     enum access_method method; /* the method in use */
     bool final;                /* the method will not change any more */
     bool trying;               /* the method is being measured */
@@ -60,7 +52,8 @@ void access_shared_open(struct access_shared *shared, unsigned workers);
 void access_shared_close(struct access_shared *shared);
 
 /* Initialises the state of a worker. */
-void access_begin(struct access *w, enum access_choice choice, struct access_shared *shared);
+void access_begin(struct access *w, enum source_access choice, bool small,
+                  struct access_shared *shared);
 
 /* The method for the next bytes. *most: the number of bytes to use it for. */
 enum access_method access_next(struct access *w, uint64_t *most);

@@ -1012,18 +1012,18 @@ static void hand_back(const struct file_state *f, struct claim *claim, const uns
 static bool begin_tile(struct source *s, struct claim *claim, const struct chunk_request *request)
 {
     const struct file_state *f = s->state;
-    const enum access_choice choice = claim->access.choice;
+    const enum source_access choice = claim->access.choice;
     const unsigned char *mapped = NULL;
     uint64_t offset = 0, size = 0;
     bool good;
 
-    if (f->map && request->in_place && s->info.uncached == 0 && choice != ACCESS_CHOICE_COPIED)
+    if (f->map && request->in_place && s->info.uncached == 0 && choice != SOURCE_ACCESS_COPIED)
         size = tiles_stored(claim->tiled, claim->number, &offset);
     if (size > s->info.input_bytes || offset > s->info.input_bytes - size) /* reading it tells */
         size = 0;
     if (size > 0)
         mapped = f->map + s->start + offset;
-    if (size > 0 && choice == ACCESS_CHOICE_POPULATED)
+    if (size > 0 && choice == SOURCE_ACCESS_POPULATED)
         (void)mapping_populate(mapped, (size_t)size);
     good = tile_begin(&claim->tile, s, claim->array, claim->tiled, claim->number, claim->count,
                       mapped, request->wants);
@@ -1156,8 +1156,8 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     if (s->info.uncached == 0) {
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
-        if (claim->access.choice == ACCESS_CHOICE_TRIED)
-            access_begin(&claim->access, ACCESS_CHOICE_TRIED_SMALL, &f->access);
+        if (claim->access.choice == SOURCE_ACCESS_BEST && !claim->access.small)
+            access_begin(&claim->access, SOURCE_ACCESS_BEST, true, &f->access);
         if (access_next(&claim->access, most) == ACCESS_COPIED)
             return false;
     }
@@ -1239,30 +1239,16 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
-/* The access methods by which workers take cached data. */
-static enum access_choice access_choice(const struct source *s, unsigned workers)
-{
-    switch (s->options.access) {
-    case SOURCE_ACCESS_MAPPED:
-        return ACCESS_CHOICE_MAPPED;
-    case SOURCE_ACCESS_POPULATED:
-        return ACCESS_CHOICE_POPULATED;
-    case SOURCE_ACCESS_COPIED:
-        return ACCESS_CHOICE_COPIED;
-    case SOURCE_ACCESS_BEST:
-        break;
-    }
-    return s->info.input_bytes / TRIED_MIN >= workers ? ACCESS_CHOICE_TRIED : ACCESS_CHOICE_MAPPED;
-}
-
 /* The state of a source whose layout is known; NULL without memory. */
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
     struct file_state *f = calloc(1, sizeof *f);
-    const enum access_choice choice = access_choice(s, workers);
+    enum source_access choice = s->options.access;
 
     if (!f)
         return NULL;
+    if (choice == SOURCE_ACCESS_BEST && s->info.input_bytes / TRIED_MIN < workers)
+        choice = SOURCE_ACCESS_MAPPED;
     f->claims = aligned_alloc(CACHE_APART, workers * sizeof *f->claims);
     if (f->claims)
         memset(f->claims, 0, workers * sizeof *f->claims);
@@ -1286,7 +1272,8 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->map = source_map(s, &f->map_size);
     access_shared_open(&f->access, workers);
     for (unsigned i = 0; i < workers; i++)
-        access_begin(&f->claims[i].access, choice, &f->access);
+        access_begin(&f->claims[i].access, choice, false, &f->access);
+
     return f;
 }
 

@@ -87,7 +87,7 @@ static double run(const struct machine *m, struct access w[])
     rng_seed(&rng, 7);
     access_shared_open(&shared, m->workers);
     for (unsigned i = 0; i < m->workers; i++) {
-        access_begin(&w[i], m->small ? ACCESS_CHOICE_TRIED_SMALL : ACCESS_CHOICE_TRIED, &shared);
+        access_begin(&w[i], SOURCE_ACCESS_BEST, m->small, &shared);
         left[i] = m->bytes;
     }
     for (;;) {
