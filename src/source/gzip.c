@@ -19,6 +19,7 @@
 #include "source/format/inflate.h"
 #include "sys/bytes.h"
 #include "sys/clock.h"
+#include "sys/grow.h"
 #include "sys/mutex.h"
 
 /* Groups that may wait to be handed out. */
@@ -111,21 +112,6 @@ MUTEX_ROLE_OF(gzip, struct gzip, mutex);
  * Groups.
  */
 
-/* Makes room for so many bytes. False without memory. */
-static bool make_room(unsigned char **bytes, size_t *room, size_t size)
-{
-    unsigned char *more;
-
-    if (size <= *room)
-        return true;
-    more = realloc(*bytes, size);
-    if (!more)
-        return false;
-    *bytes = more;
-    *room = size;
-    return true;
-}
-
 /* The size of a block of bgzf that begins with these bytes, MEMBER_LEAST or more; 0 if it is none.
    Its first extra field is BC. */
 static size_t block_size(const unsigned char *b)
@@ -141,7 +127,7 @@ static bool read_more(struct gzip *g, struct group *group, size_t size)
 {
     ptrdiff_t got;
 
-    if (!make_room(&group->memory.bytes, &group->memory.room, size))
+    if (!GROW(group->memory.bytes, group->memory.room, size))
         return source_no_memory(g->source);
     got = reader_fill(g->input, group->memory.bytes + group->size, size - group->size);
     if (got < 0)
@@ -205,7 +191,7 @@ static bool fill(struct gzip *g, struct group *group)
     group->content_size = 0;
     group->given = 0;
     group->offset = g->offset - g->rest_size;
-    if (!make_room(&group->memory.bytes, &group->memory.room, g->rest_size + 1))
+    if (!GROW(group->memory.bytes, group->memory.room, g->rest_size + 1))
         return source_no_memory(g->source);
     if (g->rest_size > 0)
         memcpy(group->memory.bytes, g->rest, g->rest_size);
@@ -228,7 +214,7 @@ static bool fill(struct gzip *g, struct group *group)
     if (at == 0)
         return false;
     size = group->size - at;
-    if (!make_room(&g->rest, &g->rest_room, size))
+    if (!GROW(g->rest, g->rest_room, size))
         return source_no_memory(g->source);
     if (size > 0)
         memcpy(g->rest, group->memory.bytes + at, size);
@@ -242,7 +228,7 @@ static bool decode(struct group *group, struct inflate *z)
 {
     size_t at = 0, done = 0;
 
-    if (!make_room(&group->memory.content, &group->memory.content_room, group->content_size + 1))
+    if (!GROW(group->memory.content, group->memory.content_room, group->content_size + 1))
         return false;
     while (at < group->size) {
         size_t used, size = group->content_size - done;
