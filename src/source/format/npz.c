@@ -45,59 +45,29 @@ static ptrdiff_t read_start(const struct zip *z, const struct zip_member *m,
     return z->in->read(z->in, bytes, size, content->offset) ? (ptrdiff_t)size : -1;
 }
 
-/* Notes that the member is an array that cannot be reduced. */
-static bool leave_out(struct container_array *array, const char *type, const char *what)
+/* Notes that a member cannot be reduced, or, unless it is an array, that it holds no numbers. */
+static bool leave_out(struct container_array *array, bool is_array, const char *what)
 {
-    container_name_type(array, type);
     array->unreadable = what;
-    return true;
-}
-
-/* Notes that the member holds no numbers. */
-static bool leave_out_other(struct container_array *array, const char *type, const char *what)
-{
-    array->not_numeric = true;
-    return leave_out(array, type, what);
-}
-
-static const char *const void_names[] = {"V1", "V2"};
-
-/* Sets the properties that a header states. Its type has been examined. */
-static bool take_header(struct zip *z, struct container_array *array, const struct npy *npy)
-{
-    _Static_assert(CONTAINER_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
-    if (!container_set_shape(z->container, array, npy->shape, npy->dimensions))
-        return container_no_memory(z->in);
-    array->fortran_order = npy->fortran_order;
-    array->elements = npy->elements;
-    array->before = npy->data_offset;
+    array->not_numeric = !is_array;
     return true;
 }
 
 /* Sets the type that a header names. */
-static bool take_type(const struct zip *z, struct container_array *array, const struct npy *npy)
+static void take_type(struct container_array *array, const struct npy *npy,
+                      enum element_type untyped)
 {
-    array->type = npy->type;
-    array->big_endian = npy->big_endian;
+    array->type = npy->untyped ? untyped : npy->type;
+    array->type_open = npy->untyped;
+    array->big_endian = npy->untyped ? npy->order == ELEMENT_ORDER_BIG : npy->big_endian;
+    container_name_type(array, npy->unsupported ? npy->descr : element_name(array->type));
     if (npy->unsupported) {
-        const struct element_foreign *foreign = element_find_foreign(npy->descr);
-
-        return (foreign && foreign->not_numeric ? leave_out_other : leave_out)(
-            array, npy->descr, foreign ? foreign->what : "neither a float nor an integer");
-    }
-    if (!npy->untyped) {
-        container_name_type(array, element_name(npy->type));
-        return true;
-    }
-    if (element_size(z->in->type) != npy->untyped) {
+        container_refuse_type(array, npy->descr);
+    } else if (npy->untyped && element_size(untyped) != npy->untyped) {
+        container_name_type(array, npy->untyped == 1 ? "V1" : "V2");
         array->advice = ADVICE_TYPE_OF_BYTES;
-        return leave_out(array, void_names[npy->untyped - 1], "of unknown meaning");
+        array->unreadable = "of unknown meaning";
     }
-    array->type = z->in->type;
-    array->type_open = true;
-    container_name_type(array, element_name(array->type));
-    array->big_endian = npy->order == ELEMENT_ORDER_BIG;
-    return true;
 }
 
 /* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. A member
@@ -119,8 +89,8 @@ static bool read_header(const struct zip *z, const struct zip_member *m,
         if (named && array->deflated && /* damage may have made it one */
             !inflate_verify(z->in, content->offset, m->compressed, m->checksum))
             return false;
-        return leave_out_other(
-            array, "", named ? "no .npy file, though its name ends in .npy" : "no .npy file");
+        return leave_out(array, false,
+                         named ? "no .npy file, though its name ends in .npy" : "no .npy file");
     }
     length = npy_header_length(prefix, (size_t)got);
     if (length > NPY_HEADER_MAX)
@@ -154,8 +124,13 @@ static bool read_array(struct zip *z, const struct zip_member *m, const struct z
         return false;
     if (array->unreadable)
         return true;
-    if (!take_header(z, array, &npy) || !take_type(z, array, &npy))
-        return false;
+    _Static_assert(CONTAINER_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
+    if (!container_set_shape(z->container, array, npy.shape, npy.dimensions))
+        return container_no_memory(z->in);
+    array->fortran_order = npy.fortran_order;
+    array->elements = npy.elements;
+    array->before = npy.data_offset;
+    take_type(array, &npy, z->in->type);
     /* Others are verified when they are read. */
     if (array->deflated && npy.elements == 0 &&
         !inflate_verify(z->in, array->offset, m->compressed, m->checksum))
@@ -212,13 +187,11 @@ static bool read_member(struct zip *z, const struct zip_member *m, struct contai
     array->compressed = array->length = m->compressed;
     array->checksum = m->checksum;
     if (m->flags & 1)
-        return (named ? leave_out : leave_out_other)(array, "", "encrypted");
+        return leave_out(array, named, "encrypted");
     if (m->method != ZIP_STORED && m->method != ZIP_DEFLATED)
-        return (named ? leave_out : leave_out_other)(array, "",
-                                                     "compressed by another method than deflate");
+        return leave_out(array, named, "compressed by another method than deflate");
     if (m->method == ZIP_DEFLATED && !inflate_possible())
-        return (named ? leave_out : leave_out_other)(
-            array, "", "compressed by deflate, for which this program lacks zlib");
+        return leave_out(array, named, "compressed by deflate, for which this program lacks zlib");
     if (m->method == ZIP_STORED && m->compressed != m->size) {
         (void)container_wrong(z->in, m->at, "%" PRIu64 " byte%s stored as %" PRIu64, m->size,
                               plural(m->size), m->compressed);
