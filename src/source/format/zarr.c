@@ -1161,8 +1161,6 @@ struct search {
     uint64_t each;                             /* tiles of a file */
     unsigned char *bytes;                      /* an index */
     char *path;                                /* of the file, of PATH_MAX bytes */
-    char wrong[160];                           /* what is wrong with it; empty for nothing */
-    bool no_memory;                            /* for an index */
 };
 
 /* Whether chunks are of records, of which the array is a field. */
@@ -1189,14 +1187,13 @@ static bool is_possible(const struct search *s, uint64_t size)
            (t->filter_count > are_records(t) || size == bytes);
 }
 
-/* Notes a chunk of `size` bytes. False where it cannot be one. */
+/* Notes a chunk of `size` bytes. False where it cannot be one: in->error says so. */
 static bool take_chunk(struct search *s, uint64_t number, uint64_t offset, uint64_t size)
 {
-    if (!is_possible(s, size)) {
-        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
-                 chunk_bytes(s->array, s->array->tiles));
-        return false;
-    }
+    if (!is_possible(s, size))
+        return container_wrong(s->store->in, ERROR_NO_OFFSET,
+                               "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
+                               chunk_bytes(s->array, s->array->tiles));
     s->found[number].offset = offset;
     s->found[number].compressed = (uint32_t)size;
     return true;
@@ -1218,30 +1215,26 @@ static uint64_t number_of(const struct search *s, uint64_t i)
     return number;
 }
 
-/* Reads the index of a shard into s->bytes. */
+/* Reads the index of a shard into s->bytes. False on failure: in->error says why. */
 static bool read_index(struct search *s, const struct entry *e)
 {
     const size_t length = (size_t)s->each * 16, whole = length + (s->index->checked ? 4 : 0);
+    struct container_input *in = s->store->in;
 
-    if (e->size < whole) {
-        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for an index of %zu", e->size,
-                 whole);
-        return false;
-    }
-    if (!s->bytes && !(s->bytes = malloc(whole + 1))) {
-        s->no_memory = true;
-        return false;
-    }
+    if (e->size < whole)
+        return container_wrong(in, ERROR_NO_OFFSET, "%" PRIu64 " bytes, for an index of %zu",
+                               e->size, whole);
+    if (!s->bytes && !(s->bytes = malloc(whole + 1)))
+        return container_no_memory(in);
     if (!read_entry(s->store, s->path, e, s->index->at_begin ? 0 : e->size - whole, s->bytes,
                     whole))
         return false;
-    if (s->index->checked &&
-        filter_crc32c(s->bytes, length) != bytes_number(s->bytes + length, 4, false))
-        snprintf(s->wrong, sizeof s->wrong, "the checksum of its index is wrong");
-    return !s->wrong[0];
+    return !s->index->checked ||
+           filter_crc32c(s->bytes, length) == bytes_number(s->bytes + length, 4, false) ||
+           container_wrong(in, ERROR_NO_OFFSET, "the checksum of its index is wrong");
 }
 
-/* Notes the chunks of a shard. */
+/* Notes the chunks of a shard. False on failure: in->error says why. */
 static bool take_shard(struct search *s, const struct entry *e)
 {
     const uint64_t size = e->size;
@@ -1255,34 +1248,29 @@ static bool take_shard(struct search *s, const struct entry *e)
 
         if ((offset & length) == UINT64_MAX || number == UINT64_MAX)
             continue;
-        if (length > size || offset > size - length) {
-            snprintf(s->wrong, sizeof s->wrong,
-                     "its index has %" PRIu64 " bytes at %" PRIu64 ", and it has %" PRIu64, length,
-                     offset, size);
-            return false;
-        }
+        if (length > size || offset > size - length)
+            return container_wrong(s->store->in, ERROR_NO_OFFSET,
+                                   "its index has %" PRIu64 " bytes at %" PRIu64
+                                   ", and it has %" PRIu64,
+                                   length, offset, size);
         if (!take_chunk(s, number, e->offset + offset, length))
             return false;
     }
     return true;
 }
 
-/* Looks for a file, and notes the chunks in it. */
+/* Looks for a file, and notes the chunks in it. False on failure: in->error says why. */
 static bool find_file(struct search *s)
 {
-    struct error *error = &s->store->in->error;
-    bool good = true;
+    struct container_input *in = s->store->in;
     struct entry e;
 
     if (!container_chunk_path(s->array, number_of(s, 0), s->path))
-        snprintf(s->wrong, sizeof s->wrong, "the name is too long");
-    else if (find_entry(s->store, s->path, &e))
-        good = s->array->tiles->files->several ? take_shard(s, &e)
-                                               : take_chunk(s, number_of(s, 0), e.offset, e.size);
-    if (error->kind != ERROR_NONE && !s->wrong[0])
-        snprintf(s->wrong, sizeof s->wrong, "%.150s", error->text);
-    *error = (struct error){.kind = ERROR_NONE};
-    return good && !s->wrong[0];
+        return container_wrong(in, ERROR_NO_OFFSET, "the name is too long");
+    if (!find_entry(s->store, s->path, &e))
+        return in->error.kind == ERROR_NONE;
+    return s->array->tiles->files->several ? take_shard(s, &e)
+                                           : take_chunk(s, number_of(s, 0), e.offset, e.size);
 }
 
 /* Goes to the next file. False after the last one. */
@@ -1307,6 +1295,7 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
                        .path = z->file,
                        .found = calloc((size_t)t->count + 1, sizeof *s.found),
                        .each = 1};
+    struct error *why = &z->in->error;
 
     if (!s.found)
         return false;
@@ -1320,10 +1309,11 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
             ;
     for (uint64_t i = 0; i < t->count; i++)
         a->compressed += s.found[i].compressed;
-    if (s.wrong[0]) {
-        (void)container_refuse(a, container_note(z->container, "chunk %s: %s", s.path, s.wrong));
+    if (why->kind == ERROR_DATA) {
+        (void)container_refuse(a, container_note(z->container, "chunk %s: %s", s.path, why->text));
         a->missing = true;
         a->tiles = NULL;
+        *why = (struct error){.kind = ERROR_NONE};
     } else {
         t->tiles = container_keep(z->container, s.found, (size_t)t->count * sizeof *s.found);
     }
@@ -1331,7 +1321,7 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
         t->files = NULL; /* tiles are parts of the archive */
     free(s.found);
     free(s.bytes);
-    return !s.no_memory && (a->unreadable || t->tiles);
+    return why->kind == ERROR_NONE && (a->unreadable || t->tiles);
 }
 
 /* Sets the sizes of files, and where they are shards makes m->chunks those of the chunks in them.
