@@ -352,16 +352,6 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
     return uncached;
 }
 
-uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements)
-{
-    uint64_t before;
-
-    if (offset <= begin)
-        return 0;
-    before = (offset - begin - 1) / size + 1;
-    return before < elements ? before : elements;
-}
-
 uint64_t source_left_out(const struct source *s)
 {
     return atomic_load(&s->left_out);
@@ -403,7 +393,7 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
         s->ops->read(s, index, count, elements);
         return true;
     }
-    if (s->array && s->array->record_elements > 0)
+    if (s->array->record_elements > 0)
         return source_pread_records(s, 0, s->array, index, count, elements);
     return source_pread_all(s, elements, count * size, offset);
 }
@@ -433,7 +423,8 @@ bool source_check_end(struct source *s, uint64_t size)
 {
     uint64_t data = size > s->data_offset ? size - s->data_offset : 0;
     const char *where = s->info.compressed ? " of the decompressed data" : "";
-    const uint64_t unit = s->array ? s->array->record_stride : s->info.element_size;
+    const uint64_t unit =
+        s->array->record_stride > 0 ? s->array->record_stride : s->info.element_size;
 
     if (size < s->data_offset)
         return source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
@@ -461,8 +452,6 @@ uint64_t source_whole_elements(const struct source *s, uint64_t data)
     const size_t size = s->info.element_size;
     const uint64_t end = s->data_offset + data;
 
-    if (!s->array)
-        return data / size;
     return end < size ? 0 : container_elements_before(s->array, end - size + 1, size, UINT64_MAX);
 }
 
@@ -561,7 +550,7 @@ static void check_length(struct source *s)
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
     if (s->info.parallel && !s->info.compressed && !s->info.container &&
-        !(s->array && s->array->tiles)) /* what lies behind --length may be gone */
+        !s->array->tiles) /* what lies behind --length may be gone */
         end = s->start + source_end_position(s);
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);

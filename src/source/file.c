@@ -145,12 +145,6 @@ static uint64_t elements_most(const struct source *s, unsigned workers)
     return many >= workers ? s->options.whole_many : s->options.whole_most;
 }
 
-/* Whether the elements of a pick do not lie in the file one by one. */
-static bool is_whole(const struct source_pick *pick)
-{
-    return pick->array && container_array_whole(pick->array);
-}
-
 /* Sets o->order: all in the order of their numbers, but for those that come before others. `count`:
    of o->picks. False without memory. */
 static bool set_order(struct array_order *o, size_t count, uint64_t most)
@@ -162,7 +156,7 @@ static bool set_order(struct array_order *o, size_t count, uint64_t most)
         if (o->picks[i].elements > most)
             continue;
         o->order[o->count++] = i;
-        o->plain_from += is_whole(&o->picks[i]);
+        o->plain_from += container_array_whole(o->picks[i].array);
     }
     if (o->plain_from == 0)
         return true;
@@ -170,11 +164,10 @@ static bool set_order(struct array_order *o, size_t count, uint64_t most)
     if (!places)
         return false;
     for (size_t i = 0; i < o->count; i++) {
-        const struct source_pick *pick = &o->picks[o->order[i]];
-        const struct container_array *a = pick->array;
+        const struct container_array *a = o->picks[o->order[i]].array;
 
         places[i] =
-            (struct place){o->order[i], is_whole(pick), a && a->deflated ? a->compressed : 0};
+            (struct place){o->order[i], container_array_whole(a), a->deflated ? a->compressed : 0};
     }
     qsort(places, o->count, sizeof *places, compare_places);
     for (size_t i = 0; i < o->count; i++)
@@ -183,23 +176,17 @@ static bool set_order(struct array_order *o, size_t count, uint64_t most)
     return true;
 }
 
-/* Bytes of an element of an array, or of elements that are none of an array. */
-static size_t size_of(const struct source *s, const struct container_array *a)
-{
-    return a ? element_size(a->type) : s->info.element_size;
-}
-
 /* Bytes that are claimed of a pick. */
-static uint64_t pick_bytes(const struct source *s, const struct source_pick *pick)
+static uint64_t pick_bytes(const struct source_pick *pick)
 {
     const struct container_array *a = pick->array;
 
-    return a && a->tiles ? tiles_count(a) * tiles_bytes(a) : pick->elements * size_of(s, a);
+    return a->tiles ? tiles_count(a) * tiles_bytes(a) : pick->elements * element_size(a->type);
 }
 
 /* Sets the order of the first `count` of o->picks, of which those of more elements than `most` are
    left out. False without memory; it may be closed then, too. */
-static bool open_order(struct array_order *o, const struct source *s, size_t count, uint64_t most)
+static bool open_order(struct array_order *o, size_t count, uint64_t most)
 {
     o->begins = malloc((count + 1) * sizeof *o->begins);
     o->order = malloc((count + 1) * sizeof *o->order);
@@ -207,7 +194,7 @@ static bool open_order(struct array_order *o, const struct source *s, size_t cou
         return false;
     o->begins[0] = 0;
     for (size_t i = 0; i < o->count; i++)
-        o->begins[i + 1] = o->begins[i] + pick_bytes(s, &o->picks[o->order[i]]);
+        o->begins[i + 1] = o->begins[i] + pick_bytes(&o->picks[o->order[i]]);
     return true;
 }
 
@@ -298,20 +285,18 @@ struct file_state {
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
 #define CHUNK_MIN ((size_t)64 << 10)
 
-/* The array of a container; NULL for elements that are none of an array. */
+/* The array of this number, as in struct chunk. */
 static const struct container_array *array_of(const struct source *s, size_t array)
 {
     return s->info.picks ? s->picks[array].array : s->array;
 }
 
-/* Offset in the file of an element of an array, and bytes of such an element. */
-static uint64_t place_of(const struct source *s, size_t array, uint64_t index, size_t *size)
+/* Offset in the file of an element of an array. */
+static uint64_t place_of(const struct source *s, size_t array, uint64_t index)
 {
     const struct container_array *a = array_of(s, array);
 
-    *size = size_of(s, a);
-    return s->start +
-           (a ? container_array_offset(a, index, *size) : s->data_offset + index * *size);
+    return s->start + container_array_offset(a, index, element_size(a->type));
 }
 
 /* How many elements to claim from claim->offset on, where `left` are left, `here` of them in the
@@ -372,9 +357,9 @@ static const struct source_pick *take_up(struct source *s, struct claim *claim, 
     const struct source_pick *pick = &f->arrays.picks[f->arrays.order[place]];
 
     claim->array = f->arrays.order[place];
-    claim->size = size_of(s, pick->array);
+    claim->size = element_size(pick->array->type);
     claim->index = pick->first + (at - f->arrays.begins[place]) / claim->size;
-    claim->offset = place_of(s, claim->array, claim->index, &claim->size);
+    claim->offset = place_of(s, claim->array, claim->index);
     claim->compressed = claim->tiled = NULL;
     return pick;
 }
@@ -417,7 +402,7 @@ static uint64_t claims_end(const struct source *s)
     const struct file_state *f = s->state;
     const uint64_t all = f->arrays.begins[f->arrays.count], wanted = source_wanted(s);
 
-    if (s->info.picks || wanted >= s->info.elements || (s->array && s->array->tiles))
+    if (s->info.picks || wanted >= s->info.elements || s->array->tiles)
         return all;
     return wanted > s->info.first ? (wanted - s->info.first) * s->info.element_size : 0;
 }
@@ -439,13 +424,13 @@ static bool claim_range(struct source *s, struct claim *claim, size_t bytes)
         const uint64_t here = begins[place + 1] < end ? begins[place + 1] - next : end - next;
 
         claim->place = claim->place_end = place + 1;
-        if (pick->array && pick->array->tiles) {
+        if (pick->array->tiles) {
             size = tiles_bytes(pick->array);
             size *= claim_tiles(s, claim, pick->array, (next - begins[place]) / size,
                                 pick->first + pick->elements, bytes);
             continue;
         }
-        claim->compressed = pick->array && pick->array->deflated ? pick->array : NULL;
+        claim->compressed = pick->array->deflated ? pick->array : NULL;
         claim->count =
             claim->compressed || (s->info.picks && s->options.whole_most > 0)
                 ? here / claim->size
@@ -734,8 +719,8 @@ static size_t run_size(const struct source *s, const struct claim *claim, size_t
 
     for (size_t place = claim->place; least == here && place < claim->place_end; place++) {
         const struct source_pick *pick = &f->arrays.picks[f->arrays.order[place]];
-        size_t size;
-        const uint64_t begin = place_of(s, f->arrays.order[place], pick->first, &size);
+        const size_t size = element_size(pick->array->type);
+        const uint64_t begin = place_of(s, f->arrays.order[place], pick->first);
 
         if (begin < end || begin - end > GAP_MAX || pick->array->record_elements > 0 ||
             begin + pick->elements * size - claim->offset > most)
@@ -824,12 +809,11 @@ static bool copy(struct source *s, struct claim *claim, const struct chunk_reque
 static bool is_uncached(const struct source *s, const struct claim *claim)
 {
     const struct file_state *f = s->state;
-    size_t size;
 
     if (claim->compressed || claim->tiled || s->info.uncached == 0 || !f->map || claim->count == 0)
         return false;
     return source_uncached(f->map, claim->offset,
-                           place_of(s, claim->array, claim->index + claim->count - 1, &size) +
+                           place_of(s, claim->array, claim->index + claim->count - 1) +
                                claim->size - claim->offset,
                            PROBES_RANGE) > 0;
 }
@@ -948,7 +932,7 @@ static bool hand_out_records(struct source *s, struct claim *claim, const struct
         good = hand_out_range(s, claim, request, chunk);
         claim->count += after;
     }
-    claim->offset = place_of(s, claim->array, claim->index, &claim->size);
+    claim->offset = place_of(s, claim->array, claim->index);
     return good;
 }
 
@@ -959,8 +943,8 @@ static bool hand_out(struct source *s, struct claim *claim, const struct chunk_r
 {
     const struct container_array *a = array_of(s, claim->array);
 
-    return a && a->record_elements > 0 ? hand_out_records(s, claim, a, request, chunk)
-                                       : hand_out_range(s, claim, request, chunk);
+    return a->record_elements > 0 ? hand_out_records(s, claim, a, request, chunk)
+                                  : hand_out_range(s, claim, request, chunk);
 }
 
 /* Keeps pages that the worker is done with until there are enough of them, and then takes all out
@@ -1133,7 +1117,8 @@ static enum source_status file_at(struct source *s, const struct chunk_request *
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;
-    claim->offset = place_of(s, chunk->array, chunk->index, &claim->size);
+    claim->size = element_size(array_of(s, chunk->array)->type);
+    claim->offset = place_of(s, chunk->array, chunk->index);
     claim->compressed = claim->tiled = NULL;
     forget_bytes(claim);
     claim->uncached = is_uncached(s, claim);
@@ -1148,9 +1133,8 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
 {
     struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
-    size_t size;
 
-    if (!f->map || (s->array && s->array->record_elements > 0 &&
+    if (!f->map || (s->array->record_elements > 0 &&
                     index % s->array->record_elements + count > s->array->record_elements))
         return false;
     if (s->info.uncached == 0) {
@@ -1162,7 +1146,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
             return false;
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
-    chunk->data = f->map + place_of(s, 0, index, &size);
+    chunk->data = f->map + place_of(s, 0, index);
     claim->kept_most = f->kept_most;
     return true;
 }
@@ -1179,12 +1163,10 @@ static void file_took(struct source *s, unsigned worker, uint64_t bytes)
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    size_t size;
 
-    if (!chunk->mapped)
-        return;
-    (void)place_of(s, chunk->array, 0, &size);
-    hand_back(f, &f->claims[worker], chunk->data, chunk->count * size);
+    if (chunk->mapped)
+        hand_back(f, &f->claims[worker], chunk->data,
+                  chunk->count * element_size(array_of(s, chunk->array)->type));
 }
 
 static void file_returned(struct source *s, unsigned worker, const void *data, size_t size)
@@ -1199,9 +1181,8 @@ static void file_returned(struct source *s, unsigned worker, const void *data, s
 static void file_lost(struct source *s, const struct chunk *chunk)
 {
     const size_t capacity = (size_t)64 << 10;
-    size_t element;
-    const uint64_t offset = place_of(s, chunk->array, chunk->index, &element);
-    const size_t size = chunk->count * element;
+    const uint64_t offset = place_of(s, chunk->array, chunk->index);
+    const size_t size = chunk->count * element_size(array_of(s, chunk->array)->type);
     unsigned char *buffer = malloc(capacity);
     bool good = buffer != NULL;
 
@@ -1255,7 +1236,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->one = (struct source_pick){
         .array = s->array, .first = s->info.first, .elements = s->info.elements - s->info.first};
     f->arrays.picks = s->info.picks ? s->picks : &f->one;
-    if (!f->claims || !open_order(&f->arrays, s, s->info.picks ? s->info.pick_count : 1,
+    if (!f->claims || !open_order(&f->arrays, s->info.picks ? s->info.pick_count : 1,
                                   s->info.picks ? elements_most(s, workers) : UINT64_MAX)) {
         free(f->claims);
         close_order(&f->arrays);
@@ -1277,17 +1258,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     return f;
 }
 
-/* The number of elements that begin before byte `offset` of the input. */
-static uint64_t elements_before(const struct source *s, uint64_t offset)
-{
-    const size_t size = s->info.element_size;
-
-    return s->array ? container_elements_before(s->array, offset, size, s->info.of)
-                    : source_elements_before(offset, s->data_offset, size, s->info.of);
-}
-
 bool file_layout(struct source *s)
 {
+    const struct source_part *part = &s->options.part;
     struct reader *reader = input_reader_open(s);
     uint64_t available, behind = 0;
     bool ok = reader && formats_layout(s, reader);
@@ -1295,11 +1268,9 @@ bool file_layout(struct source *s)
     if (reader)
         reader->close(reader);
     if (ok && s->options.record.bytes > 0) {
-        s->field = (struct container_array){.type = s->info.type,
-                                            .offset = s->data_offset + s->options.record.offset,
-                                            .record_elements = s->options.record.elements,
-                                            .record_stride = s->options.record.bytes};
-        s->array = &s->field;
+        s->field.offset += s->options.record.offset;
+        s->field.record_elements = s->options.record.elements;
+        s->field.record_stride = s->options.record.bytes;
     }
     if (!ok || !source_check_end(s, s->info.input_bytes))
         return false;
@@ -1314,9 +1285,11 @@ bool file_layout(struct source *s)
     /* Bytes read to detect the format count no more than once. */
     atomic_store(&s->input_read, s->header ? s->data_offset : 0);
     s->info.of = s->info.elements;
-    if (s->options.part.end > 0) {
-        s->info.first = elements_before(s, s->options.part.begin);
-        s->info.elements = elements_before(s, s->options.part.end);
+    if (part->end > 0) {
+        s->info.first =
+            container_elements_before(s->array, part->begin, s->info.element_size, s->info.of);
+        s->info.elements =
+            container_elements_before(s->array, part->end, s->info.element_size, s->info.of);
     }
     s->info.parallel = true;
     return true;
@@ -1327,11 +1300,10 @@ static double uncached_share(const struct source *s, const unsigned char *map)
 {
     uint64_t begin = s->start, size = s->info.input_bytes;
     unsigned probes = PROBES_FILE;
-    size_t element;
 
     /* An array may be a small part of its file. */
     if (!s->info.container && !s->info.compressed && !s->info.scattered) {
-        begin = place_of(s, 0, s->info.first, &element);
+        begin = place_of(s, 0, s->info.first);
         size = s->info.elements > s->info.first ? s->start + source_end_position(s) - begin : 0;
     }
     if (size / mapping_page() + 2 < probes)

@@ -641,6 +641,8 @@ bool formats_layout(struct source *s, struct reader *reader)
     s->info.format = found->inside[s->info.compression];
     s->info.element_size = element_size(s->info.type);
     s->info.elements = s->options.length < s->stated ? s->options.length : s->stated;
+    s->field = (struct container_array){.type = s->info.type, .offset = s->data_offset};
+    s->array = &s->field;
     s->zstd.stop =
         s->info.compressed && s->info.elements != s->stated
             ? position_behind(&s->options, s->data_offset, s->info.elements, s->info.element_size)

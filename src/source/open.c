@@ -241,8 +241,9 @@ static bool open_plain_file(struct source *s, unsigned workers)
                (s->options.headers_only || file_source_open(s, workers));
     if (!file_layout(s))
         return false;
-    return s->head_size == s->info.input_bytes && !s->array ? memory_source_open_head(s, workers)
-                                                            : file_source_open(s, workers);
+    return s->head_size == s->info.input_bytes && s->options.record.bytes == 0
+               ? memory_source_open_head(s, workers)
+               : file_source_open(s, workers);
 }
 
 const struct source_tuning source_tuning_shipped = {

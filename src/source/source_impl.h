@@ -84,8 +84,10 @@ struct source {
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails
                                              without an error */
-    const struct container_array *array;  /* options.array, or `field`; NULL for none */
-    struct container_array field;         /* that of records, as an array without a name */
+    const struct container_array
+        *array; /* options.array, or `field`; NULL of a container, and of a view */
+    struct container_array field; /* raw elements, those of a .npy, or a field of records, as an
+                                             array without a name */
     struct {
         unsigned marker; /* bytes */
         bool big_endian;
@@ -115,10 +117,6 @@ struct source {
     _Atomic uint64_t decode_time;
     _Atomic uint64_t left_out; /* source_left_out */
 };
-
-/* The number of elements of an array, which begins at byte `begin` and has `elements` elements
-   of `size` bytes, whose first byte is before byte `offset` of the input. */
-uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements);
 
 /* Counts `bytes` of input as read, in `time` nanoseconds. Any worker. */
 static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
@@ -174,7 +172,7 @@ static inline uint64_t source_begin_position(const struct source *s)
    if it is not known. */
 static inline uint64_t source_end_position(const struct source *s)
 {
-    if (s->array && s->array->record_elements > 0 && s->info.elements > 0)
+    if (s->array->record_elements > 0 && s->info.elements > 0)
         return container_array_offset(s->array, s->info.elements - 1, s->info.element_size) +
                s->info.element_size;
     if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)

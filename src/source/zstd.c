@@ -356,9 +356,9 @@ static bool set_part(struct source *s)
     s->info.cut = true;
     s->info.cut_bytes = part->end - part->begin;
     s->info.of = s->info.elements < available ? s->info.elements : available;
-    s->info.first = source_elements_before(frames->content_begin, s->data_offset, size, s->info.of);
-    s->info.elements =
-        source_elements_before(frames->content_end, s->data_offset, size, s->info.of);
+    s->info.first = container_elements_before(s->array, frames->content_begin, size, s->info.of);
+    s->info.elements = container_elements_before(s->array, frames->content_end, size, s->info.of);
+
     /* Data after --length are not looked at. */
     if (s->info.of == available || s->info.elements < s->info.of)
         s->through = part->end;

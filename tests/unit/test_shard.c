@@ -59,17 +59,20 @@ static void check_elements_before(void)
     for (size_t size = 1; size <= 8; size *= 2) {
         for (uint64_t begin = 0; begin < 20; begin++) {
             for (uint64_t offset = 0; offset < 60; offset++) {
+                const struct container_array array = {.offset = begin};
                 uint64_t count = 0;
 
                 while (count < 4 && begin + count * size < offset)
                     count++;
-                tap_case(&family, source_elements_before(offset, begin, size, 4) == count,
+                tap_case(&family, container_elements_before(&array, offset, size, 4) == count,
                          "%" PRIu64 " of %zu bytes from %" PRIu64, offset, size, begin);
             }
         }
     }
     tap_family_end(&family, "elements whose first byte lies before another");
-    tap_ok(source_elements_before(UINT64_MAX, 128, 8, 1000) == 1000, "the end of everything");
+    tap_ok(container_elements_before(&(struct container_array){.offset = 128}, UINT64_MAX, 8,
+                                     1000) == 1000,
+           "the end of everything");
 }
 
 int main(void)
