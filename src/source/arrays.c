@@ -517,10 +517,8 @@ bool arrays_layout_one(struct source *s)
     struct source_pick part;
     const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : container_array_extent(a);
 
-    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
-        source_became_shorter(s, s->start + a->offset + length);
-        return false;
-    }
+    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length)
+        return source_became_shorter(s, s->start + a->offset + length);
     s->stated = a->elements;
     s->info.format = "raw";
     s->array = a;

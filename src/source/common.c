@@ -165,7 +165,7 @@ const struct error *source_why(const struct source *s)
     return atomic_load(&s->told) ? &s->error : damage ? &damage->error : &none;
 }
 
-void source_became_shorter(struct source *s, uint64_t missing)
+bool source_became_shorter(struct source *s, uint64_t missing)
 {
     struct stat status;
     uint64_t end;
@@ -176,6 +176,7 @@ void source_became_shorter(struct source *s, uint64_t missing)
     end = missing > s->start ? missing - s->start : 0;
     fail(s, error_at(ERROR_CHANGED, end,
                      "ends at byte %" PRIu64 ": it became shorter while it was read", end));
+    return false;
 }
 
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
@@ -431,20 +432,15 @@ bool source_check_end(struct source *s, uint64_t size)
                              "%s only %" PRIu64 " byte%s long, but %" PRIu64 " %s to be skipped",
                              s->info.compressed ? "the decompressed data are" : "is", size,
                              plural(size), s->data_offset, s->data_offset == 1 ? "is" : "are");
-    if (s->stated != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
-        source_error_at(s, ERROR_DATA, size,
-                        "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
-                        " element%s, up to byte %" PRIu64,
-                        size, where, s->stated, plural(s->stated),
-                        s->data_offset + s->stated * s->info.element_size);
-        return false;
-    }
-    if (s->stated == SOURCE_UNKNOWN && data % unit != 0 &&
-        s->info.elements > source_whole_elements(s, data)) {
-        source_cut_off(s, size, data % unit, unit);
-        return false;
-    }
-    return true;
+    if (s->stated != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size)
+        return source_error_at(s, ERROR_DATA, size,
+                               "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
+                               " element%s, up to byte %" PRIu64,
+                               size, where, s->stated, plural(s->stated),
+                               s->data_offset + s->stated * s->info.element_size);
+    return s->stated != SOURCE_UNKNOWN || data % unit == 0 ||
+           s->info.elements <= source_whole_elements(s, data) ||
+           source_cut_off(s, size, data % unit, unit);
 }
 
 uint64_t source_whole_elements(const struct source *s, uint64_t data)
@@ -455,11 +451,11 @@ uint64_t source_whole_elements(const struct source *s, uint64_t data)
     return end < size ? 0 : container_elements_before(s->array, end - size + 1, size, UINT64_MAX);
 }
 
-void source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size)
+bool source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size)
 {
     const bool record = size > s->info.element_size;
 
-    source_error_at(
+    return source_error_at(
         s, ERROR_DATA, end - there,
         "byte %" PRIu64 "%s: the last %s%s is cut off after %" PRIu64 " of %" PRIu64 " bytes",
         end - there, s->info.compressed ? " of the decompressed data" : "",

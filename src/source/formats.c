@@ -151,8 +151,8 @@ static void warn_overridden(const struct source *s, bool big_endian)
         log_warn(s->options.log, s->name, advice, "the .npy header overrides what was asked for");
 }
 
-/* Says what is wrong with a .npy header. */
-static void refuse_header(struct source *s, const struct npy *npy, const char *error,
+/* Says what is wrong with a .npy header. Returns false. */
+static bool refuse_header(struct source *s, const struct npy *npy, const char *error,
                           uint64_t offset)
 {
     const struct element_foreign *foreign =
@@ -165,6 +165,7 @@ static void refuse_header(struct source *s, const struct npy *npy, const char *e
     source_error_at(s, ERROR_DATA, offset, "byte %" PRIu64 ": %s", offset, error);
     if (foreign && foreign->read_as && element_parse(foreign->read_as, &advice.type, &order))
         s->error.advice = advice;
+    return false;
 }
 
 /* Reads the rest of a .npy header whose first `had` bytes are in `prefix`. */
@@ -179,16 +180,13 @@ static bool layout_npy(struct source *s, struct reader *reader, const unsigned c
     ptrdiff_t rest;
     bool ok;
 
-    if (length == 0) {
-        source_error_at(s, ERROR_DATA, had, "the .npy header is cut off at byte %zu", had);
-        return false;
-    }
-    if (length > NPY_HEADER_MAX) {
-        source_error_at(s, ERROR_DATA, 8,
-                        "byte 8: a .npy header of %" PRIu64 " bytes is more than the %zu allowed",
-                        length, NPY_HEADER_MAX);
-        return false;
-    }
+    if (length == 0)
+        return source_error_at(s, ERROR_DATA, had, "the .npy header is cut off at byte %zu", had);
+    if (length > NPY_HEADER_MAX)
+        return source_error_at(s, ERROR_DATA, 8,
+                               "byte 8: a .npy header of %" PRIu64
+                               " bytes is more than the %zu allowed",
+                               length, NPY_HEADER_MAX);
     if (length < had) { /* an empty header; what was read beyond it goes back */
         reader_push(reader, prefix + length, had - (size_t)length);
         had = (size_t)length;
@@ -199,16 +197,12 @@ static bool layout_npy(struct source *s, struct reader *reader, const unsigned c
     memcpy(header, prefix, had);
     rest = reader_fill(reader, header + had, (size_t)length - had);
     ok = rest >= 0;
-    if (ok && had + (size_t)rest < length) {
-        source_error_at(s, ERROR_DATA, had + (size_t)rest,
-                        "the .npy header is cut off at byte %zu of %" PRIu64, had + (size_t)rest,
-                        length);
-        ok = false;
-    }
-    if (ok && !npy_parse(header, (size_t)length, &npy, error, &error_offset)) {
-        refuse_header(s, &npy, error, error_offset);
-        ok = false;
-    }
+    if (ok && had + (size_t)rest < length)
+        ok = source_error_at(s, ERROR_DATA, had + (size_t)rest,
+                             "the .npy header is cut off at byte %zu of %" PRIu64,
+                             had + (size_t)rest, length);
+    if (ok && !npy_parse(header, (size_t)length, &npy, error, &error_offset))
+        ok = refuse_header(s, &npy, error, error_offset);
     free(header);
     if (!ok)
         return false;
@@ -218,12 +212,10 @@ static bool layout_npy(struct source *s, struct reader *reader, const unsigned c
     } else if (!layout_untyped(s, &npy)) {
         return false;
     }
-    if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type)) {
-        source_error_at(s, ERROR_DATA, NPY_PREFIX_MAX,
-                        "byte %" PRIu64 ": the shape has more elements than any file holds",
-                        (uint64_t)NPY_PREFIX_MAX);
-        return false;
-    }
+    if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type))
+        return source_error_at(s, ERROR_DATA, NPY_PREFIX_MAX,
+                               "byte %" PRIu64 ": the shape has more elements than any file holds",
+                               (uint64_t)NPY_PREFIX_MAX);
     s->data_offset = npy.data_offset;
     s->stated = npy.elements;
     if (!npy.untyped)
@@ -450,7 +442,8 @@ static struct error data_error(struct error error)
     return error;
 }
 
-/* Makes the source fail with such an error, with the advice and the text of error_advised. */
+/* Makes the source fail with such an error, with the advice and the text of error_advised. Returns
+   false. */
 #define reject(s, ...) source_fail(s, data_error(error_advised(__VA_ARGS__)))
 
 /* Whether so many bytes of a file are the beginning of a NIfTI header, and not all of it. */
@@ -459,10 +452,10 @@ static bool is_part_of_header(const unsigned char *bytes, size_t size)
     return size < 348 && (size < 4 || container_nifti.head(bytes, size) > 0);
 }
 
-/* Whether the file's name, without that of a compression, is one of NIfTI's and its content is not: a
-   part of a header, or an image whose header is missing, cut off, or one of ANALYZE, or which is
-   compressed. Then the source fails. */
-static bool fails_by_name(struct source *s, const unsigned char *head, size_t size)
+/* Whether the content may have the file's name, without that of a compression. If that is one of NIfTI's,
+   it may not be a part of a header, or an image whose header is missing, cut off, or one of ANALYZE, or
+   which is compressed: the source fails. */
+static bool may_have_name(struct source *s, const unsigned char *head, size_t size)
 {
     struct advice advice = {.kind = ADVICE_RAW, .raw = true, .compressed = s->info.compression};
     char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
@@ -472,17 +465,15 @@ static bool fails_by_name(struct source *s, const unsigned char *head, size_t si
     int fd;
 
     if (!s->close_fd || length >= PATH_MAX)
-        return false;
+        return true;
     if (s->info.compressed && (is_named(s, ".gz") || is_named(s, ".zst")))
         length = (size_t)(strrchr(s->path, '.') - s->path);
     if ((ends_with(s->path, length, ".nii") && size < 348) ||
-        (ends_with(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size))) {
-        reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
-               plural(size));
-        return true;
-    }
+        (ends_with(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size)))
+        return reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
+                      plural(size));
     if (!ends_with(s->path, length, ".img"))
-        return false;
+        return true;
     sprintf(header, "%.*shdr", (int)length - 3, s->path);
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     got = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
@@ -499,15 +490,14 @@ static bool fails_by_name(struct source *s, const unsigned char *head, size_t si
     if (fd >= 0)
         close(fd);
     if (source_failed(s))
-        return true;
-    if (!nifti_is_pair(bytes, (size_t)got, true))
         return false;
+    if (!nifti_is_pair(bytes, (size_t)got, true))
+        return true;
     shell_operand(word, s->path);
     unsupported_python(command, sizeof command, word, "nibabel",
                        "nibabel.load('FILE').get_fdata()");
     advice.kind = ADVICE_LOAD;
-    reject(s, advice, "an Analyze image; try: %s", command);
-    return true;
+    return reject(s, advice, "an Analyze image; try: %s", command);
 }
 
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers; if not, the source
@@ -530,23 +520,19 @@ static bool may_be_raw(struct source *s, const struct reader *reader, const unsi
             unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
                                s->info.compression, text);
 
-        reject(s, advice, "%s%s%s%s", found->name, s->info.compressed ? ", compressed by " : "",
-               s->info.compressed ? find_named(s->info.compression) : "", text);
-        return false;
+        return reject(s, advice, "%s%s%s%s", found->name,
+                      s->info.compressed ? ", compressed by " : "",
+                      s->info.compressed ? find_named(s->info.compression) : "", text);
     }
-    if (fails_by_name(s, head, size))
+    if (!may_have_name(s, head, size))
         return false;
-    if (size == 0 && !s->info.compressed && empty_by_name(s)) {
-        reject(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
-               "is empty, but its name is that of a format");
-        return false;
-    }
+    if (size == 0 && !s->info.compressed && empty_by_name(s))
+        return reject(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
+                      "is empty, but its name is that of a format");
     if (npy_cut_off(head, size) &&
-        (is_named(s, ".npy") || is_named(s, ".npy.gz") || is_named(s, ".npy.zst"))) {
-        reject(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
-               "a .npy file that is cut off at byte %zu", size);
-        return false;
-    }
+        (is_named(s, ".npy") || is_named(s, ".npy.gz") || is_named(s, ".npy.zst")))
+        return reject(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
+                      "a .npy file that is cut off at byte %zu", size);
     return true;
 }
 

@@ -170,10 +170,8 @@ static bool is_same_file(struct source *s, const struct stat *status, bool has_s
     if (s->info.file.device != earlier->device || s->info.file.number != earlier->number)
         return source_error(s, ERROR_CHANGED,
                             "it changed while it was read: it is another file now");
-    if (input_bytes < earlier->input_bytes) {
-        source_became_shorter(s, s->start + earlier->input_bytes);
-        return false;
-    }
+    if (input_bytes < earlier->input_bytes)
+        return source_became_shorter(s, s->start + earlier->input_bytes);
     s->info.input_bytes = s->info.file.input_bytes = earlier->input_bytes;
     return true;
 }

@@ -159,8 +159,8 @@ static inline uint64_t source_wanted(const struct source *s)
 }
 
 /* Makes the source fail since the file has become shorter since it was opened. It ends
-   before or at offset `missing` of the file: nothing could be read there. */
-void source_became_shorter(struct source *s, uint64_t missing);
+   before or at offset `missing` of the file: nothing could be read there. Returns false. */
+bool source_became_shorter(struct source *s, uint64_t missing);
 
 /* The position of the first requested element, in bytes of the decoded input. */
 static inline uint64_t source_begin_position(const struct source *s)
@@ -189,8 +189,8 @@ bool source_check_end(struct source *s, uint64_t size);
 uint64_t source_whole_elements(const struct source *s, uint64_t data);
 
 /* Makes the source fail since the input ends at byte `end`, where it has `there` of the `size` bytes
-   of its last element or record. */
-void source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size);
+   of its last element or record. Returns false. */
+bool source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size);
 
 /* Whether compressed input is read from front to back, as records always are. */
 static inline bool source_reads_in_order(const struct source_options *options)
