@@ -7,8 +7,8 @@
 #include "source/format/container.h"
 
 /* The formats. Each has an enumerator of enum source_format, SOURCE_ and the first word, and a struct
-   container_format, container_ and the second, which is the name that --format takes. A file is of
-   the first format that recognises it. */
+   container_format, container_ and the second, which is the name that --format takes: the file that
+   defines it describes the format. A file is of the first format that recognises it. */
 #define CONTAINER_FORMATS(FORMAT)    \
     FORMAT(SAFETENSORS, safetensors) \
     FORMAT(NPZ, npz)                 \
@@ -35,13 +35,8 @@ size_t container_head(const unsigned char *bytes, size_t size);
 
 extern const struct container_format *const container_formats[CONTAINER_FORMAT_COUNT];
 
-/* safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the
-   elements. Files are refused that its own library refuses (Metadata::validate and read_metadata in
-   safetensors/src/tensor.rs), and a name that two arrays have, of which the library drops one. */
-extern const struct container_format container_safetensors;
-
-/* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */
-extern const struct container_format container_npz;
+#define CONTAINER_DECLARE(id, name) extern const struct container_format container_##name;
+CONTAINER_FORMATS(CONTAINER_DECLARE)
 
 /* .npy of NumPy whose elements are records or complex: their fields, or parts. All other .npy files are
    one array, and no container. */
@@ -53,32 +48,8 @@ extern const struct container_format container_npy;
 bool npy_add_fields(struct container *c, struct container_input *in, const char *name,
                     uint64_t begin, uint64_t size, const void *header, size_t length);
 
-/* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
-extern const struct container_format container_gguf;
-
-/* HDF5, and so netCDF-4 and MATLAB's files from version 7.3 on: its datasets of numbers, as libhdf5
-   describes them. */
-extern const struct container_format container_hdf5;
-
-/* netCDF's formats of before HDF5: CDF-1, CDF-2 and CDF-5. Attributes change what numbers mean, by
-   netCDF4-python's rules. */
-extern const struct container_format container_netcdf;
-
-/* FITS, of astronomy: its images, with BLANK, BSCALE and BZERO. */
-extern const struct container_format container_fits;
-
-/* NIfTI-1 and NIfTI-2, of neuroimaging: the image after a header, with its scale. */
-extern const struct container_format container_nifti;
-
 /* Whether a file that begins with these bytes is a NIfTI header whose image is in another file; or,
    with `analyze`, a header of ANALYZE 7.5. */
 bool nifti_is_pair(const unsigned char *bytes, size_t size, bool analyze);
-
-/* PyTorch's files since version 1.6: the tensors that dictionaries and lists hold, by the names
-   that these give them. Nothing of the pickle inside is executed. */
-extern const struct container_format container_pytorch;
-
-/* Zarr, versions 2 and 3: the arrays of a directory, whose chunks are files. */
-extern const struct container_format container_zarr;
 
 #endif

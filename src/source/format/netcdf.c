@@ -2,7 +2,8 @@
  * netCDF's formats of before HDF5: CDF-1, CDF-2 (64-bit offsets) and CDF-5 (64-bit data), as "The
  * NetCDF Classic Format Specification" describes them. A header lists dimensions, attributes and
  * variables. Fixed variables lie in one place each. Those along the unlimited dimension are in
- * records, which hold one slab of each such variable and follow one another.
+ * records, which hold one slab of each such variable and follow one another. Attributes change what numbers
+ * mean (attributes.h).
  */
 #include "config.h"
 

@@ -1,3 +1,8 @@
+/*
+ * safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the elements. Files are
+ * refused that its own library refuses (Metadata::validate and read_metadata in safetensors/src/tensor.rs),
+ * and a name that two arrays have, of which the library drops one.
+ */
 #include "config.h"
 
 #include <inttypes.h>
