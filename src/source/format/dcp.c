@@ -112,23 +112,15 @@ struct part {
     uint64_t begin;
 };
 
-/* Reads `size` bytes at `offset` of a part. Returns 0 or an error number; less than 0 if the file ends
-   before. */
-static int read_bytes(const struct part *part, void *buffer, size_t size, uint64_t offset)
+/* A container's read, of a part. */
+static bool read_part(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
+    const struct part *part = in->context;
     int error;
     const size_t done = pread_whole(part->fd, buffer, size, part->begin + offset, 1, &error);
 
-    return error || done == size ? error : -1;
-}
-
-/* A container's read, of a shard. */
-static bool read_part(struct container_input *in, void *buffer, size_t size, uint64_t offset)
-{
-    const int error = read_bytes(in->context, buffer, size, offset);
-
-    return error == 0 ||
-           container_wrong(in, offset, "%s", error > 0 ? strerror(error) : "it became shorter");
+    return done == size ||
+           container_wrong(in, offset, "%s", error ? strerror(error) : "it became shorter");
 }
 
 /* Opens a file; -1 if it cannot be read: errno says why. */
@@ -745,27 +737,28 @@ static bool add_all(struct checkpoint *k, uint32_t value)
 /* Reads .metadata, which free gives back. NULL on failure. */
 static void *read_metadata(struct checkpoint *k, size_t *size)
 {
-    uint64_t length = 0;
-    struct part part = {.fd = open_file(k, METADATA, &length)};
-    void *bytes = part.fd >= 0 && length <= PICKLE_MAX ? malloc((size_t)length + 1) : NULL;
-    const int error = part.fd < 0 ? errno : bytes ? read_bytes(&part, bytes, (size_t)length, 0) : 0;
+    struct part part = {.begin = 0};
+    struct container_input file = {.context = &part};
+    void *bytes = NULL;
 
-    if (part.fd >= 0)
-        close(part.fd);
-    *size = (size_t)length;
-    if (bytes && error == 0)
-        return bytes;
-    free(bytes);
-    if (error != 0)
-        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s",
-                              error > 0 ? strerror(error) : "it became shorter");
-    else if (length > PICKLE_MAX)
+    part.fd = open_file(k, METADATA, &file.size);
+    *size = (size_t)file.size;
+    if (part.fd < 0)
+        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s", strerror(errno));
+    else if (file.size > PICKLE_MAX)
         (void)container_wrong(k->in, ERROR_NO_OFFSET,
                               METADATA ": %" PRIu64 " bytes, more than the %" PRIu64 " allowed",
-                              length, PICKLE_MAX);
-    else
+                              file.size, PICKLE_MAX);
+    else if (!(bytes = malloc(*size + 1)))
         (void)container_no_memory(k->in);
-    return NULL;
+    else if (!read_part(&file, bytes, *size, 0)) {
+        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s", file.error.text);
+        free(bytes);
+        bytes = NULL;
+    }
+    if (part.fd >= 0)
+        close(part.fd);
+    return bytes;
 }
 
 static bool read_pickle(struct checkpoint *k)
