@@ -58,6 +58,7 @@ struct file {
     bool unlimited; /* there is an unlimited dimension */
     struct variable *variables;
     size_t variable_count, variable_room;
+    const struct variable *variable;    /* whose attributes are read */
     uint64_t record_begin, record_size; /* bytes, of each record */
 };
 
@@ -464,19 +465,11 @@ static bool check_places(struct file *f)
  * Attributes.
  */
 
-/* A variable whose attributes are read. */
-struct attributes {
-    struct file *file;
-    const struct variable *variable;
-};
-
-/* Finds an attribute of a variable: the first of that name. */
-static bool find_attribute(const struct attributes *of, const char *name, struct attribute *a)
+/* Finds an attribute of f->variable: the first of that name. */
+static bool find_attribute(struct file *f, const char *name, struct attribute *a)
 {
-    struct file *f = of->file;
-
-    f->at = of->variable->attributes;
-    for (uint64_t i = 0; i < of->variable->attribute_count; i++)
+    f->at = f->variable->attributes;
+    for (uint64_t i = 0; i < f->variable->attribute_count; i++)
         if (take_attribute(f, a) && a->name_length == strlen(name) &&
             memcmp(f->container->text + a->name, name, a->name_length) == 0)
             return true;
@@ -500,38 +493,38 @@ static struct attributes_number read_number(const struct file *f, size_t at, enu
 
 static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
 {
-    const struct attributes *of = user;
+    struct file *f = user;
     struct attribute a;
 
-    found->exists = find_attribute(of, name, &a);
+    found->exists = find_attribute(f, name, &a);
     found->numeric = found->exists && a.type != TYPE_CHAR;
     found->count = found->exists ? (size_t)a.count : 0;
     for (size_t i = 0; found->numeric && i < found->count && i < ATTRIBUTES_NUMBERS_MAX; i++)
         found->numbers[i] =
-            read_number(of->file, a.values + i * element_size(types[a.type]), types[a.type]);
+            read_number(f, a.values + i * element_size(types[a.type]), types[a.type]);
     return true;
 }
 
 static bool read_text(void *user, const char *name, char *text, size_t room)
 {
-    const struct attributes *of = user;
+    struct file *f = user;
     struct attribute a;
 
-    if (!find_attribute(of, name, &a) || a.type != TYPE_CHAR)
+    if (!find_attribute(f, name, &a) || a.type != TYPE_CHAR)
         return false;
     snprintf(text, room, "%.*s", (int)(a.count < room ? a.count : room),
-             of->file->container->text + a.values);
+             f->container->text + a.values);
     return true;
 }
 
 /* Finds what the numbers of a variable mean. False without memory. */
 static bool find_meaning(struct file *f, const struct variable *v, struct container_array *a)
 {
-    struct attributes attributes = {.file = f, .variable = v};
     const struct attributes_reader reader = {
-        .read_numbers = read_numbers, .read_text = read_text, .user = &attributes};
+        .read_numbers = read_numbers, .read_text = read_text, .user = f};
     struct attributes_meaning m;
 
+    f->variable = v;
     /* netCDF4-python takes the default fill value of bytes for missing, too, in these files. */
     (void)attributes_find(&reader, a->type, true, true, &m);
     return attributes_apply(f->container, a, &m);
