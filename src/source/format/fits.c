@@ -424,7 +424,7 @@ static bool add_array(struct file *f)
     const struct hdu *h = &f->hdu;
     const char *const name = name_of(f);
     struct container_array *a = name ? container_add(c, name) : NULL;
-    bool image;
+    uint64_t product = 1;
 
     if (!a || !container_set_shape(c, a, h->sizes, h->dimensions))
         return container_no_memory(f->in);
@@ -436,18 +436,11 @@ static bool add_array(struct file *f)
     a->length = h->length;
     a->elements = h->length / element_size(a->type);
     container_name_type(a, element_name(a->type));
-    image = h->number == 0 || strcmp(h->values[XTENSION].text, "IMAGE") == 0;
     for (unsigned i = 0; i < h->dimensions; i++)
-        image =
-            image && !(i == h->dimensions - 1 && is_true(&h->values[GROUPS]) && h->sizes[i] == 0);
-    if (image) {
-        uint64_t product = 1;
-
-        for (unsigned i = 0; i < h->dimensions; i++)
-            product *= h->sizes[i]; /* at most that of find_data */
-        image = product == a->elements;
-    }
-    if (!image) {
+        product *= h->sizes[i]; /* at most that of find_data */
+    if ((h->number > 0 && strcmp(h->values[XTENSION].text, "IMAGE") != 0) ||
+        (is_true(&h->values[GROUPS]) && h->sizes[h->dimensions - 1] == 0) ||
+        product != a->elements) {
         a->unreadable = say_why(f, a);
         return a->unreadable || container_no_memory(f->in);
     }
