@@ -508,18 +508,17 @@ static bool may_be_raw(struct source *s, const struct reader *reader, const unsi
     const uint64_t unit =
         s->options.record.bytes > 0 ? s->options.record.bytes : element_size(s->options.type);
     struct unsupported_input input = describe(s, reader, head, size);
-    struct unsupported_raw raw;
+    struct advice advice;
     const struct unsupported *found;
 
     input.torn = input.ends && s->options.length == SOURCE_UNKNOWN && s->options.skip <= size &&
                  (size - s->options.skip) % unit != 0;
-    found = unsupported_find(&input, &raw);
+    found = unsupported_find(&input, &advice);
     if (found) {
         char text[UNSUPPORTED_TEXT_MAX];
-        const struct advice advice =
-            unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
-                               s->info.compression, text);
 
+        unsupported_advise(found, &input, strcmp(s->path, "-") == 0 ? "" : s->path,
+                           s->info.compression, &advice, text);
         return reject(s, advice, "%s%s%s%s", found->name,
                       s->info.compressed ? ", compressed by " : "",
                       s->info.compressed ? find_named(s->info.compression) : "", text);

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
     struct unsupported_input input = {.total = SOURCE_UNKNOWN};
-    struct unsupported_raw raw;
+    struct advice raw;
     const struct unsupported *found;
     unsigned char *bytes;
     char advice[UNSUPPORTED_TEXT_MAX];
@@ -47,8 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (found && !npy_recognise(bytes, input.size)) {
         fuzz_check(!npy_cut_off(bytes, input.size), "a .npy that is cut off is %s", found->name);
         fuzz_check(raw.length == 0 || raw.skip <= input.total, "raw numbers beyond the end");
-        (void)unsupported_advise(found, &input, &raw, fuzz_flag(&in) ? "" : "x", fuzz_flag(&in),
-                                 advice);
+        unsupported_advise(found, &input, fuzz_flag(&in) ? "" : "x", fuzz_flag(&in), &raw, advice);
         fuzz_check(memchr(advice, 0, ERROR_TEXT_MAX - 64), "advice for %s is cut off", found->name);
     }
     fuzz_check(!plausibility_better(bytes, input.size, input.type, input.big_endian, &better) ||

@@ -26,7 +26,7 @@ static const char *name_of(const void *bytes, size_t size, uint64_t total, enum 
                                    .total = total,
                                    .type = type,
                                    .big_endian = big};
-    struct unsupported_raw raw;
+    struct advice raw;
     const struct unsupported *found;
 
     if (!copy)

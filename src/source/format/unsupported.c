@@ -305,47 +305,38 @@ struct code {
     enum element_type type;
 };
 
-/* Sets what is raw, if the code is one of these and the numbers can be there. */
-static void set_raw(const struct unsupported_input *in, struct unsupported_raw *raw,
-                    const struct code *codes, size_t count, int code, bool big, uint64_t skip,
+/* Sets what is raw and big-endian, if the code is one of these and the numbers can be there. */
+static void set_raw(const struct unsupported_input *in, struct advice *raw,
+                    const struct code *codes, size_t count, int code, uint64_t skip,
                     uint64_t length)
 {
     for (size_t i = 0; i < count; i++)
         if (codes[i].code == code && length <= UINT64_C(1) << 40 &&
             fits(in, skip, length * element_size(codes[i].type)))
-            *raw = (struct unsupported_raw){codes[i].type, big, skip, length};
+            *raw = (struct advice){
+                .type = codes[i].type, .order = ELEMENT_ORDER_BIG, .skip = skip, .length = length};
 }
 
-/* The product of sizes, 0 if one is, or if it is too large. */
-static uint64_t product(const unsigned char *sizes, size_t count, unsigned wide, bool big)
+/* The product of big-endian sizes of 4 bytes; 0 if one is, or if it is too large. */
+static uint64_t product(const unsigned char *sizes, size_t count)
 {
     uint64_t x = 1;
 
     for (size_t i = 0; i < count && x <= UINT64_C(1) << 40; i++)
-        x *= bytes_number(sizes + i * wide, wide, big) >> 40
-                 ? 0
-                 : bytes_number(sizes + i * wide, wide, big);
+        x *= bytes_number(sizes + 4 * i, 4, true);
     return x <= UINT64_C(1) << 40 ? x : 0;
-}
-
-/* A float of 4 or 8 bytes. */
-static double load_float(const unsigned char *p, unsigned size, bool big)
-{
-    const uint64_t bits = bytes_number(p, size, big);
-
-    return element_load(size == 4 ? ELEMENT_F32 : ELEMENT_F64, bytes_lowest(&bits, size));
 }
 
 /* FreeSurfer's: 32 bits of the version, 64 of unused zeros, 29 of the type, and four sizes that give
    256 voxels or more. */
-static bool find_mgh(const struct unsupported_input *in, struct unsupported_raw *raw)
+static bool find_mgh(const struct unsupported_input *in, struct advice *raw)
 {
     static const struct code codes[] = {
         {0, ELEMENT_U8}, {1, ELEMENT_I32}, {3, ELEMENT_F32}, {4, ELEMENT_I16}};
 
     if (bytes_number(in->bytes, 4, true) == 1)
-        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(in->bytes + 20, 4, true), true, 284,
-                product(in->bytes + 4, 4, 4, true));
+        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(in->bytes + 20, 4, true), 284,
+                product(in->bytes + 4, 4));
     return raw->length >= 256;
 }
 
@@ -384,15 +375,15 @@ static bool is_matlab4(const struct unsupported_input *in)
 
 /* As the MNIST digits: 16 bits of zeros, 8 and more of type and dimensions; sizes that give the
    length of the file. */
-static bool find_idx(const struct unsupported_input *in, struct unsupported_raw *raw)
+static bool find_idx(const struct unsupported_input *in, struct advice *raw)
 {
     static const struct code codes[] = {{8, ELEMENT_U8},   {9, ELEMENT_I8},   {11, ELEMENT_I16},
                                         {12, ELEMENT_I32}, {13, ELEMENT_F32}, {14, ELEMENT_F64}};
     size_t dimensions = in->bytes[3], skip = 4 + 4 * dimensions;
 
     if (dimensions >= 1 && dimensions <= 8 && in->size >= skip)
-        set_raw(in, raw, codes, COUNT(codes), in->bytes[2], true, skip,
-                product(in->bytes + 4, dimensions, 4, true));
+        set_raw(in, raw, codes, COUNT(codes), in->bytes[2], skip,
+                product(in->bytes + 4, dimensions));
     return raw->length > 0 && is_all(in, skip + raw->length * element_size(raw->type));
 }
 
@@ -428,7 +419,8 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
 {
     const unsigned m = f->marker;
     const unsigned char *word = in->bytes + (f->big ? m - 4 : 0);
-    const float first = (float)load_float(word, 4, in->big_endian);
+    const uint64_t bits = bytes_number(word, 4, in->big_endian);
+    const float first = (float)element_load(ELEMENT_F32, bytes_lowest(&bits, 4));
     unsigned found = 0, alike = 0, words = 0, rare = 0;
     uint64_t at = 0, length;
     unsigned char bytes[8];
@@ -546,13 +538,14 @@ static enum element_type record_type(const struct unsupported_input *in, const s
                : in->type;
 }
 
-static bool find_fortran(const struct unsupported_input *in, struct unsupported_raw *raw)
+static bool find_fortran(const struct unsupported_input *in, struct advice *raw)
 {
     struct fortran f;
 
     if (find_records(in, ELEMENT_ORDER_UNSAID, false, &f) < FORTRAN_BITS)
         return false;
-    *raw = (struct unsupported_raw){.type = record_type(in, &f), .big_endian = f.big};
+    *raw = (struct advice){.type = record_type(in, &f),
+                           .order = f.big ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID};
     return true;
 }
 
@@ -788,13 +781,12 @@ static const struct unsupported table[] = {
 };
 /* clang-format on */
 
-const struct unsupported *unsupported_find(const struct unsupported_input *in,
-                                           struct unsupported_raw *raw)
+const struct unsupported *unsupported_find(const struct unsupported_input *in, struct advice *raw)
 {
     for (size_t i = 0; i < COUNT(table); i++) {
         const struct unsupported *row = &table[i];
 
-        *raw = (struct unsupported_raw){0};
+        *raw = (struct advice){0};
         if (in->size >= row->least && begins(in, 0, row->magic, row->length) &&
             begins(in, row->at, row->second, row->second_length) && (!row->also || row->also(in)) &&
             (!row->find || row->find(in, raw)))
@@ -833,27 +825,25 @@ void unsupported_python(char *command, size_t size, const char *word, const char
              quoted ? word : "");
 }
 
-struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
-                                 const struct unsupported_raw *raw, const char *path,
-                                 enum compression compressed, char text[UNSUPPORTED_TEXT_MAX])
+void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                        const char *path, enum compression compressed, struct advice *advice,
+                        char text[UNSUPPORTED_TEXT_MAX])
 {
     char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_TEXT_MAX / 2];
     char command[UNSUPPORTED_TEXT_MAX / 2];
     char name[SHELL_WORD_MAX] = "", word[SHELL_WORD_MAX] = "FILE";
     char decompress[SHELL_DECOMPRESSION_MAX] = "";
     const char *space = *path ? " " : "";
-    struct advice advice = {
-        .kind = ADVICE_PIPE, .raw = true, .arrays = row->arrays, .compressed = compressed};
 
     *text = '\0';
-    if (raw->length > 0 || row->kind == UNSUPPORTED_FORTRAN) {
-        advice.kind = raw->length > 0 ? ADVICE_RAW_PART : ADVICE_FORTRAN;
-        advice.type = raw->type;
-        advice.order = raw->big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID;
-        advice.skip = raw->skip;
-        advice.length = raw->length;
-        return advice;
-    }
+    advice->raw = true;
+    advice->arrays = row->arrays;
+    advice->compressed = compressed;
+    advice->kind = advice->length > 0                 ? ADVICE_RAW_PART
+                   : row->kind == UNSUPPORTED_FORTRAN ? ADVICE_FORTRAN
+                                                      : ADVICE_PIPE;
+    if (advice->kind != ADVICE_PIPE)
+        return;
     if (*path)
         shell_operand(name, path);
     if (compressed)
@@ -880,7 +870,7 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
         unsupported_python(command, sizeof command, word, row->modules ? row->modules : "", told);
         snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", decompress, compressed ? " && " : "",
                  command);
-        advice.kind = ADVICE_LOAD;
+        advice->kind = ADVICE_LOAD;
         break;
     case UNSUPPORTED_FORTRAN:
         break;
@@ -888,8 +878,7 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     case UNSUPPORTED_NOTHING:
         snprintf(text, UNSUPPORTED_TEXT_MAX, "%s%s",
                  row->kind == UNSUPPORTED_WORDS ? "; " : ", which holds no numbers", command);
-        advice.kind = ADVICE_RAW;
+        advice->kind = ADVICE_RAW;
         break;
     }
-    return advice;
 }

@@ -12,13 +12,6 @@
 #include "core/error.h"
 #include "source/format/unsupported_input.h"
 
-/* Numbers that can be read as raw ones. */
-struct unsupported_raw {
-    enum element_type type;
-    bool big_endian;
-    uint64_t skip, length; /* bytes, elements; a length of 0: there are none */
-};
-
 enum unsupported_advice {
     UNSUPPORTED_NOTHING, /* there are no numbers */
     UNSUPPORTED_WORDS,   /* `text` says what to do */
@@ -37,7 +30,7 @@ struct unsupported {
     /* More that has to hold. They see at least `least` bytes. `find` also sets what is raw, if it
        finds numbers. */
     bool (*also)(const struct unsupported_input *in);
-    bool (*find)(const struct unsupported_input *in, struct unsupported_raw *raw);
+    bool (*find)(const struct unsupported_input *in, struct advice *raw);
     size_t least;
 
     enum unsupported_advice kind;
@@ -47,10 +40,9 @@ struct unsupported {
     bool arrays; /* it can be asked for as a .npz, too */
 };
 
-/* The format that the input has; NULL where it has none of them. *raw: numbers in it that can be
-   read as raw, or a length of 0. */
-const struct unsupported *unsupported_find(const struct unsupported_input *in,
-                                           struct unsupported_raw *raw);
+/* The format that the input has; NULL where it has none of them. *raw: the type of numbers in it that can be
+   read as raw ones, their byte order, the bytes before them, and their number; 0: there are none. */
+const struct unsupported *unsupported_find(const struct unsupported_input *in, struct advice *raw);
 
 /* Finds how long the markers around Fortran's records are, in bytes, and their byte order unless it is
    given, from where they stand. False, and changes nothing, where the first bytes do not tell. */
@@ -60,12 +52,12 @@ bool unsupported_find_markers(const struct unsupported_input *in, enum element_o
 /* Room for the text of unsupported_advise. */
 #define UNSUPPORTED_TEXT_MAX ((size_t)1280)
 
-/* Writes what to do about an input of this format, to be put after its name. Returns what the user
-   can do with that. `path` is the input's, or "" for standard input; `compressed`: these bytes come
-   out of zstd. */
-struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
-                                 const struct unsupported_raw *raw, const char *path,
-                                 enum compression compressed, char text[UNSUPPORTED_TEXT_MAX]);
+/* Writes what to do about an input of this format, to be put after its name, and completes what the user can
+   do with that: *advice is what unsupported_find has set. `path` is the input's, or "" for standard input;
+   `compressed`: these bytes come out of zstd. */
+void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                        const char *path, enum compression compressed, struct advice *advice,
+                        char text[UNSUPPORTED_TEXT_MAX]);
 
 /* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's
    name, by shell_operand; 'FILE' in the expression stands for it. `modules` are those of
