@@ -39,7 +39,7 @@ static bool read_input(struct container_input *in, void *buffer, size_t size, ui
     struct source *s = in->context;
     size_t done;
     const int error =
-        in->lenient ? source_try_pread(s, buffer, size, s->start + offset, &done) : -1;
+        in->lenient ? source_try_pread(s, s->fd, buffer, size, s->start + offset, &done) : -1;
 
     in->unread = error > 0;
     if (error > 0)

@@ -182,51 +182,42 @@ bool source_became_shorter(struct source *s, uint64_t missing)
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
 #define SECTOR 512
 
-/* Reads up to the end of the file or an error, which is 0 where there is none. Returns how many
-   bytes, and counts them. */
-static size_t read_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset,
-                        int *error)
+int source_try_pread(struct source *s, int fd, void *buffer, size_t size, uint64_t offset,
+                     size_t *done)
 {
     const uint64_t begun = clock_now();
-    const size_t done = pread_whole(fd, buffer, size, offset, fd == s->fd ? 1 : SECTOR, error);
-
-    source_count(s, done, clock_now() - begun);
-    return done;
-}
-
-ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
-{
-    int error;
-    const size_t done = read_from(s, fd, buffer, size, offset, &error);
-
-    if (error && fd != s->fd)
-        return SOURCE_REFUSED;
-    if (error)
-        source_unreadable(s, offset + done - s->start, error);
-    return error ? -1 : (ptrdiff_t)done;
-}
-
-int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset, size_t *done)
-{
     int error;
 
-    *done = read_from(s, s->fd, buffer, size, offset, &error);
+    *done = pread_whole(fd, buffer, size, offset, fd == s->fd ? 1 : SECTOR, &error);
+    source_count(s, *done, clock_now() - begun);
     return error || *done == size ? error : -1;
+}
+
+bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    size_t done;
+    const int error = source_try_pread(s, s->fd, buffer, size, offset, &done);
+
+    if (error > 0)
+        source_unreadable(s, offset + done - s->start, error);
+    else if (error < 0)
+        source_became_shorter(s, offset + done);
+    return error == 0;
 }
 
 bool source_pread_array(struct source *s, size_t array, uint64_t place, void *buffer, size_t size,
                         uint64_t offset)
 {
-    int error;
-    const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
+    size_t done;
+    const int error = source_try_pread(s, s->fd, buffer, size, offset, &done);
 
-    if (error)
+    if (error > 0)
         source_note_damage(s, array, place,
                            error_at(ERROR_READ, offset + done - s->start, READ_ERROR,
                                     offset + done - s->start, strerror(error)));
-    else if (done < size)
+    else if (error < 0)
         source_became_shorter(s, offset + done);
-    return done == size;
+    return error == 0;
 }
 
 /* Records are read together, with what lies between their elements, up to so many bytes, where it
@@ -265,11 +256,6 @@ bool source_pread_records(struct source *s, size_t array, const struct container
         count -= done;
     }
     return true;
-}
-
-ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
-{
-    return source_pread_from(s, s->fd, buffer, size, offset);
 }
 
 #define PIECE_BYTES ((size_t)64 << 10)
@@ -313,15 +299,6 @@ bool source_same_pieces(struct source *a, const struct container_array *x, struc
             return false;
     }
     return true;
-}
-
-bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset)
-{
-    const ptrdiff_t got = source_pread(s, buffer, size, offset);
-
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, offset + (uint64_t)got);
-    return got >= 0 && (size_t)got == size;
 }
 
 unsigned char *source_map(const struct source *s, size_t *size)

@@ -653,10 +653,9 @@ static enum direct read_direct(struct source *s, struct claim *claim,
 {
     struct file_state *f = s->state;
     uint64_t begin = claim->offset / mapping_page() * mapping_page();
-    size_t before = (size_t)(claim->offset - begin), capacity, size;
+    size_t before = (size_t)(claim->offset - begin), capacity, size, done;
     unsigned char *buffer = uncached_buffer(claim, request, &capacity);
     uint64_t count;
-    ptrdiff_t got;
 
     capacity = capacity / mapping_page() * mapping_page();
     /* A page may lie before the first element. */
@@ -667,17 +666,16 @@ static enum direct read_direct(struct source *s, struct claim *claim,
     count = count < claim->count ? count : claim->count;
     size = before + (size_t)count * claim->size;
     /* At the end of the file less than the last page comes. */
-    got = source_pread_from(s, f->direct, buffer, align_up(size, mapping_page()), begin);
-    if (got == SOURCE_REFUSED) {
+    if (source_try_pread(s, f->direct, buffer, align_up(size, mapping_page()), begin, &done) > 0) {
         atomic_store(&f->direct_refused, true);
         return DIRECT_NOT;
     }
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, begin + (uint64_t)got);
-    if (got < 0 || (size_t)got < size)
+    if (done < size) {
+        source_became_shorter(s, begin + done);
         return DIRECT_FAILED;
+    }
     /* Bytes before and after the elements are counted by those who claimed them. */
-    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * claim->size);
+    atomic_fetch_sub(&s->input_read, done - count * claim->size);
     chunk->data = buffer + before;
     chunk->count = (size_t)count;
     return DIRECT_DONE;
@@ -794,7 +792,7 @@ static bool copy(struct source *s, struct claim *claim, const struct chunk_reque
         size_t done;
 
         claim->copied = (struct file_range){claim->offset, claim->offset};
-        if (run > size && source_try_pread(s, buffer, run, claim->offset, &done) == 0)
+        if (run > size && source_try_pread(s, s->fd, buffer, run, claim->offset, &done) == 0)
             claim->copied.end += run;
         else if (read_elements(s, claim, buffer, size)) /* alone: which array cannot be read? */
             claim->copied.end += size;

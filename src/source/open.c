@@ -187,9 +187,9 @@ static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size, 
     int error;
 
     size = s->info.input_bytes < size ? (size_t)s->info.input_bytes : size;
-    error = source_try_pread(s, head, size, s->start, &got);
+    error = source_try_pread(s, s->fd, head, size, s->start, &got);
     if (error > 0 && size > least)
-        error = source_try_pread(s, head, size = least, s->start, &got);
+        error = source_try_pread(s, s->fd, head, size = least, s->start, &got);
     atomic_store(&s->input_read, 0); /* it counts when it is used */
     if (error > 0)
         source_unreadable(s, got, error);

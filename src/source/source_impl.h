@@ -207,10 +207,6 @@ unsigned char *source_map(const struct source *s, size_t *size);
    file. */
 unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t size, unsigned probes);
 
-/* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
-   on failure. Counts what it read. */
-ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
-
 /* Reads exactly `size` bytes at `offset`. False on failure, or where the file ends first: it has
    become shorter. Any thread. */
 bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset);
@@ -227,13 +223,10 @@ bool source_pread_records(struct source *s, size_t array, const struct container
                           uint64_t index, size_t count, void *elements);
 
 /* Reads exactly `size` bytes at `offset`. Returns 0, an error number of the system, or -1 where the
-   file ends first, and in *done how many bytes there are. The source does not fail. */
-int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset, size_t *done);
-
-/* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.
-   For the latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the
-   file cannot be read directly: the source does not fail, since source_pread may still succeed. */
-#define SOURCE_REFUSED (-2)
-ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
+   file ends first, and in *done how many bytes there are, which count as read. The source does not fail.
+   `fd` is s->fd, or a descriptor of the same file with O_DIRECT: then buffer, size and offset are
+   multiples of pages, and an error may mean only that the file cannot be read so. */
+int source_try_pread(struct source *s, int fd, void *buffer, size_t size, uint64_t offset,
+                     size_t *done);
 
 #endif

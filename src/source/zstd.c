@@ -97,12 +97,15 @@ static double ratio_at_beginning(struct source *s)
     double ratio = 0;
 
     if (bytes && room && context) {
-        const ptrdiff_t got = source_pread(s, bytes, RATIO_INPUT, s->start);
+        size_t got;
+        const int error = source_try_pread(s, s->fd, bytes, RATIO_INPUT, s->start, &got);
 
+        if (error > 0)
+            source_unreadable(s, got, error);
         atomic_store(&s->input_read, 0); /* it is read again */
         atomic_store(&s->read_time, 0);
-        if (got > 0)
-            ratio = decode_beginning(context, bytes, (size_t)got, room);
+        if (error <= 0 && got > 0)
+            ratio = decode_beginning(context, bytes, got, room);
     }
     ZSTD_freeDCtx(context);
     free(room);
