@@ -393,7 +393,7 @@ bool arrays_layout(struct source *s, const struct container_format *format)
 
 /* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
 struct kept_reader {
-    struct reader_over over;
+    struct reader base;
     unsigned char *bytes;
     size_t size, room, given;
     bool ended; /* the input has no more than these */
@@ -407,8 +407,8 @@ static bool fill_kept(struct kept_reader *k, struct container_input *in, size_t 
     if (end <= k->size)
         return true;
     if (!GROW(k->bytes, k->room, end))
-        return source_no_memory(k->over.source);
-    got = reader_fill(k->over.input, k->bytes + k->size, end - k->size);
+        return source_no_memory(k->base.source);
+    got = reader_fill(k->base.input, k->bytes + k->size, end - k->size);
     if (got < 0)
         return false;
     k->size += (size_t)got;
@@ -445,7 +445,7 @@ static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
     if (left == 0) {
         free(k->bytes);
         k->bytes = NULL;
-        return reader_read(k->over.input, buffer, size);
+        return reader_read(k->base.input, buffer, size);
     }
     size = size < left ? size : left;
     memcpy(buffer, k->bytes + k->given, size);
@@ -457,15 +457,14 @@ static void kept_close(struct reader *r)
 {
     struct kept_reader *k = (struct kept_reader *)r;
 
-    k->over.input->close(k->over.input);
     free(k->bytes);
-    free(k);
+    reader_close(r);
 }
 
 bool arrays_layout_in_order(struct source *s, const struct container_format *format,
                             struct reader **reader)
 {
-    struct kept_reader *k = reader_over_open(s, *reader, kept_read, sizeof *k, sizeof *k);
+    struct kept_reader *k = reader_open(s, *reader, kept_read, sizeof *k, sizeof *k);
     struct container_input in = {.read = read_kept,
                                  .context = k,
                                  .size = (uint64_t)1 << 62,
@@ -479,22 +478,22 @@ bool arrays_layout_in_order(struct source *s, const struct container_format *for
     *reader = NULL;
     if (!k)
         return false;
-    k->over.base.close = kept_close;
+    k->base.close = kept_close;
     s->container = container_open(format, &in);
     if (!s->container && k->ended && in.error.kind == ERROR_NONE) /* all of it has been read */
         s->container = container_open(format, &in);
     if (in.scattered && !(s->container && s->options.headers_only)) {
         container_close(s->container);
         s->container = NULL;
-        *reader = &k->over.base;
+        *reader = &k->base;
         return true;
     }
     s->info.parallel = s->options.headers_only;
     good = lay_out(s, format, &in);
     if (good && !s->options.headers_only)
-        *reader = &k->over.base;
+        *reader = &k->base;
     else
-        k->over.base.close(&k->over.base);
+        k->base.close(&k->base);
     return good;
 }
 

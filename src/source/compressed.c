@@ -24,9 +24,7 @@
  * pipe, and later what lies in the ring.
  */
 struct replay {
-    struct reader base;
-    struct source *source;
-    struct reader *input; /* closed with the source */
+    struct reader base; /* its input is closed with the source */
     bool recording;
     unsigned char *bytes;
     size_t size, capacity, at;
@@ -117,7 +115,7 @@ struct compressed_state {
 static bool record(struct replay *r, const void *bytes, size_t size)
 {
     if (!GROW(r->bytes, r->capacity, r->size + size))
-        return source_no_memory(r->source);
+        return source_no_memory(r->base.source);
     memcpy(r->bytes + r->size, bytes, size);
     r->size += size;
     return true;
@@ -156,7 +154,7 @@ static ptrdiff_t replay_read(struct reader *reader, void *buffer, size_t size)
         r->at += count;
         return (ptrdiff_t)count;
     }
-    got = reader_read(r->input, buffer, size);
+    got = reader_read(r->base.input, buffer, size);
     if (got > 0 && r->recording && !record(r, buffer, (size_t)got))
         return -1;
     return got;
@@ -170,17 +168,11 @@ static void replay_close(struct reader *reader)
 
 static struct replay *replay_open(struct source *s, struct reader *input)
 {
-    struct replay *r = calloc(1, sizeof *r);
+    struct replay *r = reader_open(s, input, replay_read, sizeof *r, sizeof *r);
 
-    if (!r) {
-        (void)source_no_memory(s);
-        input->close(input);
+    if (!r)
         return NULL;
-    }
-    r->base.read = replay_read;
     r->base.close = replay_close;
-    r->source = s;
-    r->input = input;
     r->recording = true;
     return r;
 }
@@ -189,9 +181,8 @@ static void replay_free(struct replay *r)
 {
     if (!r)
         return;
-    r->input->close(r->input);
     free(r->bytes);
-    free(r);
+    reader_close(&r->base);
 }
 
 /*

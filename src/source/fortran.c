@@ -17,7 +17,7 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 
 struct fortran_reader {
-    struct reader_over over;
+    struct reader base;
     uint64_t skip;   /* bytes before the first record that are still to be read */
     uint64_t unit;   /* bytes that a record has a multiple of */
     uint64_t at;     /* offset of the next byte */
@@ -35,9 +35,9 @@ struct fortran_reader {
 #define WRONG(r, offset, ...) wrong(r, error_at(ERROR_DATA, offset, __VA_ARGS__))
 static int wrong(const struct fortran_reader *r, struct error error)
 {
-    if (r->over.source->fortran.guessed)
+    if (r->base.source->fortran.guessed)
         error.advice = (struct advice){.kind = ADVICE_BETTER_TYPE, .order = ELEMENT_ORDER_BIG};
-    source_fail(r->over.source, error);
+    source_fail(r->base.source, error);
     return -1;
 }
 
@@ -49,7 +49,7 @@ static ptrdiff_t have(struct fortran_reader *r, size_t most)
 
     if (r->size > 0)
         return got;
-    got = reader_read(r->over.input, r->piece, most < PIECE_BYTES ? most : PIECE_BYTES);
+    got = reader_read(r->base.input, r->piece, most < PIECE_BYTES ? most : PIECE_BYTES);
     r->from = 0;
     r->size = got > 0 ? (size_t)got : 0;
     return got;
@@ -68,7 +68,7 @@ static void take(struct fortran_reader *r, void *to, size_t size)
    or -1. */
 static int read_marker(struct fortran_reader *r, size_t most, uint64_t *length, bool *negative)
 {
-    const size_t size = r->over.source->fortran.marker;
+    const size_t size = r->base.source->fortran.marker;
     const uint64_t begin = r->at;
     unsigned char bytes[8] = {0};
     uint64_t marker;
@@ -84,7 +84,7 @@ static int read_marker(struct fortran_reader *r, size_t most, uint64_t *length, 
         take(r, bytes + got, some);
         got += some;
     }
-    marker = bytes_number(bytes, size, r->over.source->fortran.big_endian);
+    marker = bytes_number(bytes, size, r->base.source->fortran.big_endian);
     *negative = marker >> (size == 4 ? 31 : 63) != 0;
     *length = *negative && size == 4 ? UINT32_MAX - marker + 1 : marker;
     return 1;
@@ -108,7 +108,7 @@ static int end_part(struct fortran_reader *r, size_t most)
                      " has markers that differ",
                      offset, r->begin);
     if (length > 0)
-        r->over.source->fortran.guessed = r->over.source->fortran.unseen = false;
+        r->base.source->fortran.guessed = r->base.source->fortran.unseen = false;
     r->inside = false;
     r->after = r->more;
     if (r->more)
@@ -118,7 +118,7 @@ static int end_part(struct fortran_reader *r, size_t most)
                      "byte %" PRIu64 ": a record of %" PRIu64 " byte%s does not hold whole "
                      "%s of %" PRIu64 " bytes",
                      r->begin, r->whole, plural(r->whole),
-                     r->unit == r->over.source->info.element_size ? "elements" : "records",
+                     r->unit == r->base.source->info.element_size ? "elements" : "records",
                      r->unit);
     r->whole = 0;
     return 1;
@@ -135,7 +135,7 @@ static int begin_part(struct fortran_reader *r, size_t most)
         return WRONG(r, r->at, "byte %" PRIu64 ": the last record is cut off", r->at);
     if (got <= 0)
         return got;
-    if (r->more && r->over.source->fortran.marker != 4)
+    if (r->more && r->base.source->fortran.marker != 4)
         return WRONG(r, r->begin, "byte %" PRIu64 ": a record of a negative length", r->begin);
     r->left = r->length;
     r->whole += r->length;
@@ -150,7 +150,7 @@ static ptrdiff_t read_part(struct fortran_reader *r, unsigned char *to, size_t s
 
     size = size < r->left ? size : (size_t)r->left;
     if (r->size == 0 && size >= PIECE_BYTES) {
-        got = reader_read(r->over.input, to, size);
+        got = reader_read(r->base.input, to, size);
         r->at += got > 0 ? (uint64_t)got : 0;
     } else {
         got = have(r, size);
@@ -174,7 +174,7 @@ static ptrdiff_t fortran_read(struct reader *reader, void *buffer, size_t size)
     size_t done = 0;
 
     if (r->skip > 0) {
-        got = reader_read(r->over.input, buffer, size < r->skip ? size : (size_t)r->skip);
+        got = reader_read(r->base.input, buffer, size < r->skip ? size : (size_t)r->skip);
         r->skip -= got > 0 ? (uint64_t)got : 0;
         r->at += got > 0 ? (uint64_t)got : 0;
         return got;
@@ -201,7 +201,7 @@ void fortran_reader_see(struct reader *reader)
     unsigned char rest[4096];
     ptrdiff_t got = 1;
 
-    while (got > 0 && r->over.source->fortran.unseen)
+    while (got > 0 && r->base.source->fortran.unseen)
         got = r->left > 0 ? read_part(r, rest, sizeof rest)
                           : (r->inside ? end_part : begin_part)(r, 1);
 }
@@ -210,11 +210,11 @@ struct reader *fortran_reader_open(struct source *s, const struct source_record 
                                    uint64_t skip, struct reader *input)
 {
     struct fortran_reader *r =
-        reader_over_open(s, input, fortran_read, sizeof *r, offsetof(struct fortran_reader, piece));
+        reader_open(s, input, fortran_read, sizeof *r, offsetof(struct fortran_reader, piece));
 
     if (!r)
         return NULL;
     r->skip = skip;
     r->unit = record->bytes > 0 ? record->bytes : s->info.element_size;
-    return &r->over.base;
+    return &r->base;
 }

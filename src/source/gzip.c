@@ -71,13 +71,11 @@ MUTEX_ROLE(gzip_role);
 
 struct gzip {
     struct reader base;
-    struct source *source;
     struct mutex mutex;
     pthread_cond_t changed; /* the state of a group */
     pthread_cond_t filled;  /* `filling` is false; one thread is woken, and wakes the next one */
 
-    /* Owned by the thread that has set `filling`. */
-    struct reader *input;
+    /* Owned, as the input is, by the thread that has set `filling`. */
     unsigned char *rest; /* what has been read after the last group */
     size_t rest_size, rest_room;
     bool ended; /* nothing follows */
@@ -128,8 +126,8 @@ static bool read_more(struct gzip *g, struct group *group, size_t size)
     ptrdiff_t got;
 
     if (!GROW(group->memory.bytes, group->memory.room, size))
-        return source_no_memory(g->source);
-    got = reader_fill(g->input, group->memory.bytes + group->size, size - group->size);
+        return source_no_memory(g->base.source);
+    got = reader_fill(g->base.input, group->memory.bytes + group->size, size - group->size);
     if (got < 0)
         return false;
     g->ended = (size_t)got < size - group->size;
@@ -143,7 +141,7 @@ static bool read_more(struct gzip *g, struct group *group, size_t size)
 static bool read_ahead(struct gzip *g, struct group *group, size_t size)
 {
     return read_more(g, group,
-                     g->source->has_size && size < GROUP_COMPRESSED ? GROUP_COMPRESSED : size);
+                     g->base.source->has_size && size < GROUP_COMPRESSED ? GROUP_COMPRESSED : size);
 }
 
 /* Finds the size of the member at `at` of a group, for which more is read; 0 where it is not soon
@@ -163,7 +161,7 @@ static size_t find_size(struct gzip *g, struct group *group, size_t at)
             return 0;
         return size >= MEMBER_LEAST && at + size <= group->size ? size : 0;
     }
-    if (!g->source->has_size)
+    if (!g->base.source->has_size)
         return 0;
     for (;;) {
         const unsigned char *found;
@@ -192,7 +190,7 @@ static bool fill(struct gzip *g, struct group *group)
     group->given = 0;
     group->offset = g->offset - g->rest_size;
     if (!GROW(group->memory.bytes, group->memory.room, g->rest_size + 1))
-        return source_no_memory(g->source);
+        return source_no_memory(g->base.source);
     if (g->rest_size > 0)
         memcpy(group->memory.bytes, g->rest, g->rest_size);
     group->size = g->rest_size;
@@ -215,7 +213,7 @@ static bool fill(struct gzip *g, struct group *group)
         return false;
     size = group->size - at;
     if (!GROW(g->rest, g->rest_room, size))
-        return source_no_memory(g->source);
+        return source_no_memory(g->base.source);
     if (size > 0)
         memcpy(g->rest, group->memory.bytes + at, size);
     g->rest_size = size;
@@ -273,7 +271,8 @@ static bool begin_group_locked(struct gzip *g)
     gzip_unlock(g);
     begun = clock_now();
     good = good && z && decode(group, z);
-    atomic_fetch_add_explicit(&g->source->decode_time, clock_now() - begun, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->base.source->decode_time, clock_now() - begun,
+                              memory_order_relaxed);
     gzip_lock(g);
     if (z)
         g->idle[g->idle_count++] = z;
@@ -291,7 +290,7 @@ static bool gzip_ahead(struct reader *r)
     gzip_lock(g);
     /* The bytes of a group of a file are soon read. A caller that finds nothing to do sleeps for
        longer, until the reader has filled its buffer. */
-    while (g->filling && g->source->has_size)
+    while (g->filling && g->base.source->has_size)
         gzip_wait_for(g, &g->filled);
     good = begin_group_locked(g);
     if (!good)
@@ -359,7 +358,7 @@ static bool refill(struct gzip *g)
         memmove(g->rest, g->rest + got, g->rest_size - (size_t)got);
         g->rest_size -= (size_t)got;
     } else {
-        got = g->ended ? 0 : reader_read(g->input, g->piece, PIECE);
+        got = g->ended ? 0 : reader_read(g->base.input, g->piece, PIECE);
         if (got < 0)
             return false;
         g->ended = got == 0;
@@ -372,14 +371,14 @@ static bool refill(struct gzip *g)
 static bool wrong(struct gzip *g, const char *what)
 {
     g->why = what;
-    source_error_at(g->source, ERROR_DATA, g->place, "byte %" PRIu64 ": %s", g->place, what);
+    source_error_at(g->base.source, ERROR_DATA, g->place, "byte %" PRIu64 ": %s", g->place, what);
     return false;
 }
 
 /* Begins with a member, or ends if there is none. Zeros may follow the last one. */
 static bool begin_member(struct gzip *g)
 {
-    const bool gzip = g->source->info.compression == COMPRESSION_GZIP;
+    const bool gzip = g->base.source->info.compression == COMPRESSION_GZIP;
 
     for (;;) {
         if (!refill(g))
@@ -430,7 +429,7 @@ static ptrdiff_t read_in_order(struct gzip *g, unsigned char *buffer, size_t siz
             (void)wrong(g, inflate_error(g->inflate));
             return -1;
         }
-        atomic_fetch_add_explicit(&g->source->decode_time, clock_now() - begun,
+        atomic_fetch_add_explicit(&g->base.source->decode_time, clock_now() - begun,
                                   memory_order_relaxed);
         g->piece_at += in;
         g->place += in;
@@ -452,7 +451,7 @@ static bool begin_in_order(struct gzip *g, const struct group *group)
     g->place = group->offset;
     g->inflate = inflate_open();
     g->piece = malloc(PIECE);
-    return (g->inflate && g->piece) || source_no_memory(g->source);
+    return (g->inflate && g->piece) || source_no_memory(g->base.source);
 }
 
 static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
@@ -464,7 +463,7 @@ static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
         struct group *group = wait_for_group(g);
         size_t count;
 
-        if (source_failed(g->source))
+        if (source_failed(g->base.source))
             return -1;
         if (!group)
             return 0;
@@ -508,23 +507,18 @@ UNCHECKED static void gzip_close(struct reader *r)
     pthread_cond_destroy(&g->changed);
     pthread_cond_destroy(&g->filled);
     mutex_destroy(&g->mutex);
-    g->input->close(g->input);
-    free(g);
+    reader_close(r);
 }
 
 struct reader *gzip_reader_open(struct source *s, struct reader *input)
 {
-    struct gzip *g = calloc(1, sizeof *g);
+    struct gzip *g = reader_open(s, input, gzip_read, sizeof *g, sizeof *g);
 
-    if (!g) {
-        (void)source_no_memory(s);
-        input->close(input);
+    if (!g)
         return NULL;
-    }
-    g->base = (struct reader){
-        .read = gzip_read, .close = gzip_close, .ahead = gzip_ahead, .many_ahead = true};
-    g->source = s;
-    g->input = input;
+    g->base.close = gzip_close;
+    g->base.ahead = gzip_ahead;
+    g->base.many_ahead = true;
     mutex_init(&g->mutex);
     pthread_cond_init(&g->changed, NULL);
     pthread_cond_init(&g->filled, NULL);

@@ -12,37 +12,36 @@
 
 #include "sys/clock.h"
 
-static bool over_ahead(struct reader *reader)
+static bool input_ahead(struct reader *r)
 {
-    const struct reader_over *r = (const struct reader_over *)reader;
-
     return r->input->ahead(r->input);
 }
 
-static void over_close(struct reader *reader)
+void reader_close(struct reader *r)
 {
-    struct reader_over *r = (struct reader_over *)reader;
-
-    r->input->close(r->input);
+    if (r->input)
+        r->input->close(r->input);
     free(r);
 }
 
-void *reader_over_open(struct source *s, struct reader *input,
-                       ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size,
-                       size_t cleared)
+void *reader_open(struct source *s, struct reader *input,
+                  ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size, size_t cleared)
 {
-    struct reader_over *r = malloc(size);
+    struct reader *r = malloc(size);
 
     if (!r) {
         (void)source_no_memory(s);
-        input->close(input);
+        if (input)
+            input->close(input);
         return NULL;
     }
-    memset(r, 0, cleared);
-    r->base.read = read;
-    r->base.close = over_close;
-    r->base.ahead = input->ahead ? over_ahead : NULL;
-    r->base.many_ahead = input->many_ahead;
+    /* Clearing the bytes that are pushed later would be a part of the time of small files. */
+    memset(r, 0, offsetof(struct reader, pushed_bytes));
+    memset(r + 1, 0, cleared - sizeof *r);
+    r->read = read;
+    r->close = reader_close;
+    r->ahead = input && input->ahead ? input_ahead : NULL;
+    r->many_ahead = input && input->many_ahead;
     r->source = s;
     r->input = input;
     return r;
@@ -84,7 +83,6 @@ void reader_push(struct reader *r, const void *bytes, size_t size)
 
 struct input_reader {
     struct reader base;
-    struct source *source;
     uint64_t offset; /* bytes read */
 };
 
@@ -144,7 +142,7 @@ static ssize_t read_descriptor(struct source *s, void *buffer, size_t size, uint
 static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
 {
     struct input_reader *input = (struct input_reader *)r;
-    struct source *s = input->source;
+    struct source *s = r->source;
     uint64_t begun;
     ssize_t n;
 
@@ -176,25 +174,12 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
     return n;
 }
 
-static void input_close(struct reader *r)
-{
-    free(r);
-}
-
 struct reader *input_reader_open(struct source *s)
 {
-    struct input_reader *input = malloc(sizeof *input);
+    struct input_reader *input = reader_open(s, NULL, input_read, sizeof *input, sizeof *input);
 
-    if (!input) {
-        (void)source_no_memory(s);
+    if (!input)
         return NULL;
-    }
-    /* Clearing the bytes that are pushed later would be a part of the time of small files. */
-    memset(input, 0, offsetof(struct input_reader, base.pushed_bytes));
-    input->base.read = input_read;
-    input->base.close = input_close;
-    input->source = s;
-    input->offset = 0;
 #ifdef F_SETPIPE_SZ
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         (void)fcntl(s->fd, F_SETPIPE_SZ, READER_PIPE_BYTES); /* fails for what is no pipe */

@@ -25,23 +25,20 @@ struct reader {
                       piece that has content, since later errors do not matter yet */
     bool at_end;     /* set by a decoder: nothing follows the bytes that it has returned */
     bool passed;     /* set by a decoder: it has reached the mark of zstd/reader.h */
-    size_t pushed;   /* bytes that will be read again first, which end `pushed_bytes` */
+    struct source *source;
+    struct reader *input; /* that its bytes come from; NULL: they come from the source's input */
+    size_t pushed;        /* bytes that will be read again first, which end `pushed_bytes` */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
 
-/* A reader whose bytes come from another one, its input, begins with this. */
-struct reader_over {
-    struct reader base;
-    struct source *source;
-    struct reader *input;
-};
+/* Makes a reader of `size` bytes that begins with a struct reader, and of which the first `cleared` are 0
+   otherwise. It reads ahead as its input does, if it has one, and is closed by reader_close. Without
+   memory it makes the source fail, closes the input and returns NULL. */
+void *reader_open(struct source *s, struct reader *input,
+                  ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size, size_t cleared);
 
-/* Makes such a reader of `size` bytes, of which the first `cleared` are 0 but for the struct
-   reader_over that it begins with. It reads ahead as its input does, and close also closes that.
-   Without memory it makes the source fail, closes the input and returns NULL. */
-void *reader_over_open(struct source *s, struct reader *input,
-                       ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size,
-                       size_t cleared);
+/* Closes the input of a reader, and frees the reader. */
+void reader_close(struct reader *r);
 
 /* Reads up to `size` bytes, those that were pushed back first. 0 at the end; -1 on failure. */
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size);

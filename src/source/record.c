@@ -10,7 +10,7 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 
 struct record_reader {
-    struct reader_over over;
+    struct reader base;
     uint64_t skip;              /* bytes before the first record that are still to be read */
     uint64_t at;                /* bytes read */
     uint64_t begin, end, bytes; /* of the field in a record, and of a record */
@@ -72,15 +72,15 @@ static ptrdiff_t record_read(struct reader *reader, void *buffer, size_t size)
     size_t taken = 0;
 
     if (r->skip > 0) {
-        got = reader_read(r->over.input, buffer, size < r->skip ? size : (size_t)r->skip);
+        got = reader_read(r->base.input, buffer, size < r->skip ? size : (size_t)r->skip);
         r->skip -= got > 0 ? (uint64_t)got : 0;
         r->at += got > 0 ? (uint64_t)got : 0;
         return got;
     }
     while (taken == 0 && size > 0) {
-        got = reader_read(r->over.input, r->piece, bytes_before(r, size));
+        got = reader_read(r->base.input, r->piece, bytes_before(r, size));
         if (got == 0 && r->place > 0) {
-            source_cut_off(r->over.source, r->at, r->place, r->bytes);
+            source_cut_off(r->base.source, r->at, r->place, r->bytes);
             return -1;
         }
         if (got <= 0)
@@ -95,7 +95,7 @@ struct reader *record_reader_open(struct source *s, const struct source_record *
                                   uint64_t skip, struct reader *input)
 {
     struct record_reader *r =
-        reader_over_open(s, input, record_read, sizeof *r, offsetof(struct record_reader, piece));
+        reader_open(s, input, record_read, sizeof *r, offsetof(struct record_reader, piece));
 
     if (!r)
         return NULL;
@@ -103,5 +103,5 @@ struct reader *record_reader_open(struct source *s, const struct source_record *
     r->begin = record->offset;
     r->end = record->offset + record->elements * element_size(s->info.type);
     r->bytes = record->bytes;
-    return &r->over.base;
+    return &r->base;
 }

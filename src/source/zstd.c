@@ -131,12 +131,10 @@ void zstd_source_look(struct source *s, bool closely, struct source_facts *facts
  */
 
 struct decoded {
-    struct reader base;
-    struct source *source;
+    struct reader base;         /* without an input while a stream goes on */
     struct zstd_stream *stream; /* NULL: libzstd decodes all of it */
     bool streaming;             /* the stream has not ended */
-    struct reader *input;       /* of `reader`; both are NULL while a stream goes on */
-    struct zstd_reader *reader;
+    struct zstd_reader *reader; /* NULL while a stream goes on */
 };
 
 static ptrdiff_t read_input(void *input, void *buffer, size_t size)
@@ -144,17 +142,16 @@ static ptrdiff_t read_input(void *input, void *buffer, size_t size)
     return reader_read(input, buffer, size);
 }
 
-/* Has libzstd decode from byte `offset` of the input on, where a frame begins, at this position of
-   the content. Takes `input`, which stands there; NULL where there was no memory for it. False
-   without memory. */
-static bool begin_reader(struct decoded *d, struct reader *input, uint64_t offset,
-                         uint64_t position)
+/* Has libzstd decode from byte `offset` of the source's input on, where a frame begins and d's input
+   stands, at this position of the content. False without memory, also for d's input. */
+static bool begin_reader(struct decoded *d, uint64_t offset, uint64_t position)
 {
-    d->input = input;
+    struct reader *input = d->base.input;
+
     if (input)
         d->reader =
-            zstd_reader_open(zstd_source_file(d->source), read_input, input, offset, position);
-    return d->reader || source_no_memory(d->source);
+            zstd_reader_open(zstd_source_file(d->base.source), read_input, input, offset, position);
+    return d->reader || source_no_memory(d->base.source);
 }
 
 /* Goes on by libzstd where the stream has ended, after what has been read. False on failure. */
@@ -167,11 +164,12 @@ static bool leave_stream(struct decoded *d)
     ptrdiff_t got = 1;
 
     d->streaming = false;
-    if (!begin_reader(d, input_reader_open_at(d->source, end.offset), end.offset, end.position))
+    d->base.input = input_reader_open_at(d->base.source, end.offset);
+    if (!begin_reader(d, end.offset, end.position))
         return false;
     drop = left > 0 ? malloc(size) : NULL;
     if (left > 0 && !drop)
-        return source_no_memory(d->source);
+        return source_no_memory(d->base.source);
     for (; left > 0 && got > 0; left -= (uint64_t)got)
         got = zstd_reader_read(d->reader, drop, left < size ? (size_t)left : size, false);
     free(drop);
@@ -193,7 +191,7 @@ static ptrdiff_t decoded_read(struct reader *r, void *buffer, size_t size)
         r->passed = zstd_reader_passed(d->reader);
     }
     if (got < 0)
-        zstd_source_error(d->source);
+        zstd_source_error(d->base.source);
     return got;
 }
 
@@ -212,56 +210,51 @@ static void decoded_close(struct reader *r)
         zstd_stream_close(d->stream);
     if (d->reader)
         zstd_reader_close(d->reader);
-    if (d->input)
-        d->input->close(d->input);
-    free(d);
+    reader_close(r);
 }
 
 /* A reader without a decoder. NULL without memory. */
-static struct decoded *make_decoded(struct source *s)
+static struct decoded *make_decoded(struct source *s, struct reader *input)
 {
-    struct decoded *d = calloc(1, sizeof *d);
+    struct decoded *d = reader_open(s, input, decoded_read, sizeof *d, sizeof *d);
 
-    if (!d) {
-        (void)source_no_memory(s);
-        return NULL;
+    if (d) {
+        d->base.close = decoded_close;
+        d->base.ahead = decoded_ahead;
     }
-    d->base = (struct reader){.read = decoded_read, .close = decoded_close, .ahead = decoded_ahead};
-    d->source = s;
     return d;
+}
+
+/* Has libzstd decode all of the input, as begin_reader does. NULL on failure; the reader is closed then. */
+static struct reader *begin_all(struct decoded *d, uint64_t origin, uint64_t position)
+{
+    if (begin_reader(d, origin, position))
+        return &d->base;
+    decoded_close(&d->base);
+    return NULL;
 }
 
 struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
                                   uint64_t position)
 {
-    struct decoded *d = make_decoded(s);
+    struct decoded *d = make_decoded(s, input);
 
-    if (!d)
-        input->close(input);
-    else if (begin_reader(d, input, origin, position))
-        return &d->base;
-    else
-        decoded_close(&d->base);
-    return NULL;
+    return d ? begin_all(d, origin, position) : NULL;
 }
 
 struct reader *zstd_source_reader_by_all(struct source *s, struct reader *input, unsigned workers)
 {
-    struct decoded *d;
+    struct decoded *d = make_decoded(s, input);
 
-    /* Nothing is decoded after the last element that is asked for. */
-    if (!s->has_size || s->options.length != SOURCE_UNKNOWN || s->options.headers_only)
-        return zstd_source_reader(s, input, 0, 0);
-    d = make_decoded(s);
-    if (d)
-        d->stream = zstd_stream_open(zstd_source_file(s), workers);
-    if (d && !d->stream) {
-        free(d);
-        return zstd_source_reader(s, input, 0, 0);
-    }
-    input->close(input);
     if (!d)
         return NULL;
+    /* Nothing is decoded after the last element that is asked for. */
+    if (s->has_size && s->options.length == SOURCE_UNKNOWN && !s->options.headers_only)
+        d->stream = zstd_stream_open(zstd_source_file(s), workers);
+    if (!d->stream)
+        return begin_all(d, 0, 0);
+    input->close(input);
+    d->base.input = NULL;
     d->streaming = true;
     d->base.many_ahead = true;
     return &d->base;
