@@ -50,15 +50,15 @@ struct index {
     bool checked;  /* it has a checksum */
 };
 
-/* The metadata of an array. Readers stand before values. */
+/* The metadata of an array. Readers stand before values; their `at` is NULL where there is none. */
 struct metadata {
     unsigned version;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX], chunks[CONTAINER_DIMENSIONS_MAX];
     unsigned dimensions, chunk_dimensions;
-    bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
+    bool has_sizes, has_chunks, has_encoding, has_codecs;
+    bool has_fill;  /* a fill value, or null */
     bool has_order; /* of version 2 */
     char type[WORD_MAX];
-    struct json_reader type_at;    /* before its value */
     bool structured;               /* it has fields */
     uint64_t record;               /* then, or of a complex type: bytes of an element */
     const struct npy_field *field; /* of records, that the array has; NULL: it has their elements */
@@ -81,7 +81,7 @@ struct metadata {
     uint64_t inner[CONTAINER_DIMENSIONS_MAX];
     unsigned inner_dimensions;
     struct index index; /* of shards */
-    struct json_reader fill, attributes;
+    struct json_reader type_at, fill, attributes;
     char refused[160]; /* what is not supported; empty for nothing */
 };
 
@@ -599,10 +599,8 @@ static void read_compressor(struct json_reader *r, struct metadata *m)
     char name[WORD_MAX];
 
     m->has_codecs = true;
-    if (peek(r) == 'n') {
-        (void)json_read_skip(r);
+    if (json_read_null(r))
         return;
-    }
     read_named(r, name, &configuration);
     m->has_compressor = find_filter(name, 2, &m->compressor);
     if (!m->has_compressor)
@@ -650,10 +648,8 @@ static void read_filters(struct json_reader *r, struct metadata *m)
 
     m->filter_count = 0;
     m->compressed = false;
-    if (peek(r) == 'n') {
-        (void)json_read_skip(r);
+    if (json_read_null(r))
         return;
-    }
     (void)json_read_begin(r, '[');
     while (json_read_more(r, ']')) {
         read_named(r, name, &configuration);
@@ -731,11 +727,10 @@ static bool read_common(struct json_reader *r, struct metadata *m, const char *k
         m->has_sizes = true;
         read_sizes(r, m, m->sizes, &m->dimensions);
     } else if (strcmp(key, "fill_value") == 0) {
-        m->has_fill = peek(r) != 'n';
-        m->fill = *r;
+        m->has_fill = true;
+        m->fill = peek(r) == 'n' ? (struct json_reader){0} : *r;
         (void)json_read_skip(r);
     } else if (strcmp(key, m->version == 2 ? "dtype" : "data_type") == 0) {
-        m->typed = true;
         m->structured = m->version == 2 && peek(r) == '[';
         m->type_at = *r;
         read_named(r, m->type, &unused);
@@ -796,7 +791,6 @@ static void read_member3(struct json_reader *r, struct metadata *m, const char *
     } else if (strcmp(key, "storage_transformers") == 0) {
         read_transformers(r, m);
     } else if (strcmp(key, "attributes") == 0) {
-        m->has_attributes = true;
         m->attributes = *r;
         (void)json_read_skip(r);
     } else {
@@ -1017,7 +1011,7 @@ static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX
     bool complex;
 
     memset(bytes, 0, CONTAINER_FILL_MAX);
-    if (!m->has_fill)
+    if (!r.at)
         return true;
     if (m->structured && peek(&r) == '"')
         return read_field_fill(m, r.at + 1, bytes);
@@ -1039,12 +1033,6 @@ static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX
 /*
  * Attributes.
  */
-
-/* Finds an attribute. */
-static bool find_attribute(const struct metadata *m, const char *name, struct json_reader *value)
-{
-    return m->has_attributes && find_member(&m->attributes, name, value);
-}
 
 /* Reads a number that xarray stores as the base 64 of eight bytes, a binary64, the lowest byte
    first. */
@@ -1083,10 +1071,10 @@ static bool read_number(const struct metadata *m, struct json_reader *r,
 /* Version 2 has no attribute _FillValue where xarray wrote it: that is the fill value. */
 static bool find_number(const struct metadata *m, const char *name, struct json_reader *value)
 {
-    if (find_attribute(m, name, value))
+    if (find_member(&m->attributes, name, value))
         return true;
-    if (m->version != 2 || strcmp(name, "_FillValue") != 0 || !m->has_fill ||
-        !find_attribute(m, "_ARRAY_DIMENSIONS", value))
+    if (m->version != 2 || strcmp(name, "_FillValue") != 0 || !m->fill.at ||
+        !find_member(&m->attributes, "_ARRAY_DIMENSIONS", value))
         return false;
     *value = m->fill;
     return true;
@@ -1125,7 +1113,8 @@ static bool read_text(void *user, const char *name, char *text, size_t room)
     struct json_reader r;
     char word[WORD_MAX];
 
-    if (!find_attribute(m, name, &r) || peek(&r) != '"' || !json_read_string(&r, word, sizeof word))
+    if (!find_member(&m->attributes, name, &r) || peek(&r) != '"' ||
+        !json_read_string(&r, word, sizeof word))
         return false;
     snprintf(text, room, "%s", word);
     return true;
@@ -1708,8 +1697,8 @@ static bool take_arrays(struct store *z, const char *path)
 /* Whether the metadata have all that an array needs. */
 static bool is_complete(const struct metadata *m)
 {
-    return m->versioned && m->node == NODE_ARRAY && m->has_sizes && m->typed &&
-           (m->refused[0] || (m->has_chunks && m->has_codecs && m->fill.at &&
+    return m->versioned && m->node == NODE_ARRAY && m->has_sizes && m->type_at.at &&
+           (m->refused[0] || (m->has_chunks && m->has_codecs && m->has_fill &&
                               (m->version == 2 ? m->has_order : m->has_encoding) &&
                               m->dimensions == m->chunk_dimensions));
 }
@@ -1721,12 +1710,12 @@ static bool read_attributes(struct store *z, const char *path, struct metadata *
     struct json_reader r;
 
     *text = read_metadata(z, path, ".zattrs");
-    m->has_attributes = *text;
-    json_read(&m->attributes, *text ? *text : "");
+    if (!*text)
+        return z->in->error.kind == ERROR_NONE;
+    json_read(&m->attributes, *text);
     r = m->attributes;
-    if (*text && (!json_read_skip(&r) || !json_read_end(&r)))
-        return wrong_json(z, path, ".zattrs", *text, &r, "not JSON");
-    return z->in->error.kind == ERROR_NONE;
+    return (json_read_skip(&r) && json_read_end(&r)) ||
+           wrong_json(z, path, ".zattrs", *text, &r, "not JSON");
 }
 
 static bool add_array(struct store *z, const char *path)
