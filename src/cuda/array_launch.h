@@ -277,7 +277,7 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
     i += g->first;
     for (unsigned d = g->from.rank - 1; d > 0; d--) {
         const uint64_t size = g->from.sizes[d];
-        /* That of 32 bits takes a third of the time. */
+        /* A division of 32 bits takes a third of the time. */
         const uint64_t rows = ((i | size) >> 32) == 0 ? (uint32_t)i / (uint32_t)size : i / size;
 
         at += (int64_t)(i - rows * size) * g->from.strides[d];

@@ -693,7 +693,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) * N;
     const size_t step = job.parts * job.length, stride = job.parts * job.pitch * type::SIZE;
     const size_t block = job.further > 0 ? number / step : 0, within = number - block * step;
-    /* What lies between rows, before the thread's first one. */
+    /* Elements between rows, before the thread's first one. */
     const size_t gaps =
         job.pitch > job.length ? within / job.length * (job.pitch - job.length) : 0;
     const size_t all = job.rows / job.parts; /* rows that every part has */

@@ -5,8 +5,8 @@
  * of the number of keys, since numbers lie close together near most ranks. Each of a few elements counts
  * those before it.
  *
- * Of longer slices a block reads the elements several times: histograms of the first bits of the keys, and
- * of the next ones, tell which few keys have the rank, and these are brought into shared memory.
+ * Elements of longer slices are read several times: histograms of the first bits of the keys, and of the
+ * next ones, tell which few keys have the rank, and these are brought into shared memory.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SELECT_CUH
 #define GPUREDUCE_CUDA_SLICE_SELECT_CUH
