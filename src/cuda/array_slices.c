@@ -94,8 +94,10 @@ struct cuda_summer {
     struct cuda_room pinned; /* a struct list */
     bool dirty;              /* `found` is not zero, or not begun */
     bool endless;            /* of the last call none is known */
-    bool all;                /* of the last call kernels find all */
-    cudaStream_t stream;     /* of the last call */
+    bool all;                /* of the last call kernels find all, */
+    bool later;              /* but those that are listed only when the list is fetched */
+    uint64_t *results;
+    cudaStream_t stream; /* of the last call */
     /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
        what is missing is the NaN of all bits. */
     const struct cuda_array_elements *elements;
@@ -585,35 +587,6 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Waits for the list, of which all are copied, and sorted, if there is room for them. */
-static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
-{
-    struct list *const list = list_of(s);
-
-    if (!cuda_guest_check(cudaEventSynchronize(s->site.event), "reducing", error))
-        return false;
-    *found = s->endless ? UINT64_MAX : 0;
-    if (s->all)
-        return true;
-    s->dirty = s->endless || __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0;
-    if (s->endless || !s->dirty)
-        return true;
-    if (!cuda_guest_check(cudaMemcpyAsync(list->numbers, s->found.memory, LIST_BYTES,
-                                          cudaMemcpyDeviceToHost, s->stream),
-                          "copying a result", error) ||
-        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
-        return false;
-    *found = list->numbers[0];
-    if (*found <= CUDA_ARRAY_UNKNOWN)
-        qsort(list->numbers + 1, (size_t)*found, sizeof *list->numbers, compare_numbers);
-    return true;
-}
-
-static bool reduce(struct cuda_summer *s, uint64_t *results, struct error *error)
-{
-    return s->axis->inner == 1 ? reduce_rows(s, results, error) : reduce_columns(s, results, error);
-}
-
 /* Whether the elements of a slice lie closer together than its neighbours do. */
 static bool is_along(const struct cuda_slice_job *job)
 {
@@ -674,6 +647,41 @@ static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *e
     return (job.length > WHOLE_LENGTH ||
             cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error)) &&
            cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
+}
+
+/* Waits for the list, of which all are copied, and sorted, if there is room for them. */
+static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+{
+    struct list *const list = list_of(s);
+
+    if (!cuda_guest_check(cudaEventSynchronize(s->site.event), "reducing", error))
+        return false;
+    *found = s->endless ? UINT64_MAX : 0;
+    if (s->all) {
+        if (s->later && __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0 &&
+            (!find_again(s, s->results, error) ||
+             !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error)))
+            return false;
+        s->dirty = false;
+        return true;
+    }
+    s->dirty = s->endless || __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0;
+    if (s->endless || !s->dirty)
+        return true;
+    if (!cuda_guest_check(cudaMemcpyAsync(list->numbers, s->found.memory, LIST_BYTES,
+                                          cudaMemcpyDeviceToHost, s->stream),
+                          "copying a result", error) ||
+        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
+        return false;
+    *found = list->numbers[0];
+    if (*found <= CUDA_ARRAY_UNKNOWN)
+        qsort(list->numbers + 1, (size_t)*found, sizeof *list->numbers, compare_numbers);
+    return true;
+}
+
+static bool reduce(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    return s->axis->inner == 1 ? reduce_rows(s, results, error) : reduce_columns(s, results, error);
 }
 
 /* Makes all results unknown, and has kernels that find some again look at all. */
@@ -792,9 +800,11 @@ static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error
 {
     const bool can = can_reduce(s);
 
+    s->later = s->all && can && !s->axis->no_wait;
+    s->results = results;
     return begin_list(s, can || s->all, error) &&
            (can ? reduce(s, results, error) : know_none(s, results, error)) &&
-           (!s->all || find_again(s, results, error)) && end_list(s, error);
+           (!s->all || s->later || find_again(s, results, error)) && end_list(s, error);
 }
 
 /* Copies the elements of an array with a mask, and describes the copies. */
@@ -850,7 +860,7 @@ bool cuda_array_reduce_slices(struct cuda_summer **summer, const struct cuda_arr
         plan(s, e, axis);
     good = good &&
            (cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error));
-    if (good && s->all)
+    if (good && s->all && !s->later)
         s->dirty = false;
     return leave(s, good);
 }

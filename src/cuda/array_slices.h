@@ -26,6 +26,7 @@ struct cuda_array_axis {
     struct cuda_slice_wish wish;      /* whose count is `length` */
     const struct view_layout *shaped; /* the elements in their shape */
     unsigned number;                  /* of the dimension that slices go along */
+    bool no_wait; /* cuda_array_unknown need not be called if kernels find all */
 };
 
 /* Whether kernels find all results: those of floats that are sums, but not of squares, or extremes. */
@@ -47,8 +48,8 @@ void cuda_summer_close(struct cuda_summer *summer);
    the elements: of floats CUDA_SLICE_UNKNOWN if it is not known. Elements with a mask are copied first,
    all of them. Waits for nothing, once there is memory for it, unless slices of more than CUDA_STAGE_BYTES are
    copied; what a summer puts on a stream comes after what it put on another before. Makes *summer if it is
-   NULL. Unless cuda_array_finds_all, the next call must be cuda_array_unknown, and none is known of slices
-   that are too large to be copied where they have to be. */
+   NULL. Unless cuda_array_finds_all and `no_wait`, the next call must be cuda_array_unknown, and none is known of
+   slices that are too large to be copied where they have to be. */
 bool cuda_array_reduce_slices(struct cuda_summer **summer,
                               const struct cuda_array_elements *elements,
                               const struct cuda_array_axis *axis, uint64_t *results,

@@ -814,6 +814,7 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
                                       .length = a.layout.length,
                                       .inner = a.layout.inner,
                                       .shaped = given,
+                                      .no_wait = request->no_wait,
                                       .number = axis};
     if (request->nan == NAN_ERROR)
         a.request.nan = NAN_PROPAGATE;
