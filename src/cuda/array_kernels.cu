@@ -36,6 +36,37 @@ __device__ static __forceinline__ Element load_element(const unsigned char *from
     return x;
 }
 
+/* Whether all elements are aligned to their size. */
+template <typename Element>
+__device__ static __forceinline__ bool is_aligned(const struct view_layout &layout)
+{
+    uint64_t bits = (uintptr_t)layout.data;
+
+    for (unsigned d = 0; d < layout.rank; d++)
+        bits |= (uint64_t)layout.strides[d];
+    return bits % sizeof(Element) == 0;
+}
+
+/* Loads COUNT elements, each `step` further, of which those with bits are wanted: one after the other
+   without waiting, if they are `aligned`. */
+template <typename Element, int COUNT>
+__device__ static __forceinline__ void load_elements(const struct cuda_gather &job, uint64_t i,
+                                                     uint64_t step, bool aligned, unsigned wanted,
+                                                     Element (&x)[COUNT])
+{
+    if (aligned) {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            if (wanted >> k & 1)
+                x[k] = *(const Element *)cuda_gather_from(&job, i + k * step);
+    } else {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            if (wanted >> k & 1)
+                x[k] = load_element<Element>(cuda_gather_from(&job, i + k * step));
+    }
+}
+
 /* Launches a kernel for elements of `size` bytes, 1, 2, 4 and so on, with as many blocks as there is room for
    at a time. */
 template <typename Job, int SIZES>
@@ -58,18 +89,20 @@ template <typename Element>
 __global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct cuda_gather job)
 {
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    const bool aligned = is_aligned<Element>(job.from);
 
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count;
          i += step * GATHER_UNROLL) {
         Element x[GATHER_UNROLL];
+        unsigned wanted = 0;
 
 #pragma unroll
         for (int k = 0; k < GATHER_UNROLL; k++)
-            if (i + k * step < job.count)
-                x[k] = load_element<Element>(cuda_gather_from(&job, i + k * step));
+            wanted |= (unsigned)(i + k * step < job.count) << k;
+        load_elements(job, i, step, aligned, wanted, x);
 #pragma unroll
         for (int k = 0; k < GATHER_UNROLL; k++)
-            if (i + k * step < job.count)
+            if (wanted >> k & 1)
                 ((Element *)job.to)[i + k * step] = x[k];
     }
 }
@@ -126,16 +159,29 @@ find_places(const unsigned (&bits)[N], unsigned long long *used, unsigned long l
         if (lane == 0)
             counts[k * warps + warp] = __popc(bits[k]);
     __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned sum = 0;
+    if (warp == 0) {
+        const unsigned each = N * warps / 32, mine = lane * each;
+        unsigned sum = 0, up_to;
 
-        for (int i = 0; i < N * warps; i++) {
+        static_assert(N * warps % 32 == 0, "each lane adds up as many");
+        for (unsigned i = mine; i < mine + each; i++)
+            sum += counts[i];
+        up_to = sum;
+#pragma unroll
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const unsigned other = __shfl_up_sync(0xffffffffu, up_to, distance);
+
+            up_to += lane >= distance ? other : 0;
+        }
+        sum = up_to - sum;
+        for (unsigned i = mine; i < mine + each; i++) {
             const unsigned count = counts[i];
 
             counts[i] = sum;
             sum += count;
         }
-        first = atomicAdd(used, (unsigned long long)sum);
+        if (lane == 31)
+            first = atomicAdd(used, (unsigned long long)up_to);
     }
     __syncthreads();
 #pragma unroll
@@ -152,24 +198,35 @@ template <typename Element>
 __global__ void __launch_bounds__(THREADS) keep(const __grid_constant__ struct cuda_keep job)
 {
     const uint64_t tiles = (job.gather.count + KEEP_TILE - 1) / KEEP_TILE;
+    const bool aligned = is_aligned<Element>(job.gather.from);
 
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint64_t from = tile * KEEP_TILE + threadIdx.x;
-        unsigned bits[KEEP_UNROLL];
+        unsigned char entry[KEEP_UNROLL];
+        unsigned bits[KEEP_UNROLL], wanted = 0;
         unsigned long long places[KEEP_UNROLL];
+        Element x[KEEP_UNROLL];
 
 #pragma unroll
         for (int k = 0; k < KEEP_UNROLL; k++) {
             const uint64_t i = from + (uint64_t)k * THREADS;
 
-            bits[k] = __ballot_sync(0xffffffffu, i < job.gather.count && cuda_keep_has(&job, i));
+            entry[k] = i < job.gather.count ? *cuda_keep_at(&job, i) : 0;
         }
+#pragma unroll
+        for (int k = 0; k < KEEP_UNROLL; k++) {
+            const uint64_t i = from + (uint64_t)k * THREADS;
+            const bool has = i < job.gather.count && cuda_keep_tells(&job, i, entry[k]);
+
+            wanted |= (unsigned)has << k;
+            bits[k] = __ballot_sync(0xffffffffu, has);
+        }
+        load_elements(job.gather, from, THREADS, aligned, wanted, x);
         find_places(bits, (unsigned long long *)job.kept, places);
 #pragma unroll
         for (int k = 0; k < KEEP_UNROLL; k++)
-            if (bits[k] >> threadIdx.x % 32 & 1)
-                ((Element *)job.gather.to)[places[k]] = load_element<Element>(
-                    cuda_gather_from(&job.gather, from + (uint64_t)k * THREADS));
+            if (wanted >> k & 1)
+                ((Element *)job.gather.to)[places[k]] = x[k];
     }
 }
 

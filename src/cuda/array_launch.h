@@ -56,22 +56,22 @@ struct cuda_keep {
     uint64_t *kept; /* device memory: 0; becomes how many were copied */
 };
 
+/* The byte of a mask that has the entry of element number i of a gather; and whether that leaves it. */
+EXACT_SHARED const unsigned char *cuda_keep_at(const struct cuda_keep *k, uint64_t i)
+{
+    return k->mask + (k->form == VIEW_MASK_VALID_BITS ? (k->first + i) / 8 : k->first + i);
+}
+EXACT_SHARED bool cuda_keep_tells(const struct cuda_keep *k, uint64_t i, unsigned char byte)
+{
+    return k->form == VIEW_MASK_MISSING_BYTES ? byte == 0
+           : k->form == VIEW_MASK_VALID_BYTES ? byte != 0
+                                              : byte >> (k->first + i) % 8 & 1;
+}
+
 /* Whether a mask leaves element number i of a gather. */
 EXACT_SHARED bool cuda_keep_has(const struct cuda_keep *k, uint64_t i)
 {
-    const uint64_t at = k->first + i;
-
-    switch (k->form) {
-    case VIEW_MASK_NONE:
-        break;
-    case VIEW_MASK_MISSING_BYTES:
-        return k->mask[at] == 0;
-    case VIEW_MASK_VALID_BYTES:
-        return k->mask[at] != 0;
-    case VIEW_MASK_VALID_BITS:
-        return k->mask[at / 8] >> at % 8 & 1;
-    }
-    return true;
+    return k->form == VIEW_MASK_NONE || cuda_keep_tells(k, i, *cuda_keep_at(k, i));
 }
 
 /* Copies the floats of a gather, and makes those that a mask does not leave the NaN of all bits. One that has

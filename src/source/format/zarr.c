@@ -728,7 +728,9 @@ static bool read_common(struct json_reader *r, struct metadata *m, const char *k
         read_sizes(r, m, m->sizes, &m->dimensions);
     } else if (strcmp(key, "fill_value") == 0) {
         m->has_fill = true;
-        m->fill = peek(r) == 'n' ? (struct json_reader){0} : *r;
+        m->fill = *r;
+        if (peek(r) == 'n')
+            m->fill.at = NULL;
         (void)json_read_skip(r);
     } else if (strcmp(key, m->version == 2 ? "dtype" : "data_type") == 0) {
         m->structured = m->version == 2 && peek(r) == '[';
