@@ -405,27 +405,42 @@ __device__ static void exchange(const struct cuda_slice_parts *wanted, unsigned 
         other->missing = __shfl_xor_sync(all, s->missing, distance);
 }
 
-/* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part; or a thread,
-   if they are few. */
+/* Lanes that take a group of the parts of a slice together, a power of two: a few parts each, unless there
+   are fewer groups than threads. */
+__device__ static __forceinline__ unsigned merge_lanes(const struct cuda_merge &job)
+{
+    const uint64_t parts = job.parts / job.groups, threads = (uint64_t)gridDim.x * THREADS;
+    unsigned lanes = 1;
+
+    while (lanes < 32 && 4 * lanes < parts &&
+           (job.slices * job.groups * lanes < threads || 32 * lanes < parts))
+        lanes *= 2;
+    return lanes;
+}
+
 __global__ void __launch_bounds__(THREADS) merge(const __grid_constant__ struct cuda_merge job)
 {
-    const unsigned lanes = job.parts / job.groups > 4 ? 32 : 1, lane = threadIdx.x % lanes;
-    const uint64_t step = (uint64_t)gridDim.x * (THREADS / lanes);
+    const unsigned lanes = merge_lanes(job), lane = threadIdx.x % lanes;
+    const uint64_t all = job.slices * job.groups, across = THREADS / lanes;
 
-    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
-         i < job.slices * job.groups; i += step) {
-        const uint64_t slice = i / job.groups, end = cuda_merge_first(&job, i % job.groups + 1);
+    /* Warps remain whole. */
+    for (uint64_t first = blockIdx.x * across; first < all; first += gridDim.x * across) {
+        const uint64_t i = first + threadIdx.x / lanes;
         struct cuda_slice_state state, other;
 
         cuda_slice_clear(&state);
-        for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
-             part += lanes)
-            cuda_parts_take(&job.from, cuda_merge_at(&job, slice, part), &state);
+        if (i < all) {
+            const uint64_t slice = i / job.groups, end = cuda_merge_first(&job, i % job.groups + 1);
+
+            for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
+                 part += lanes)
+                cuda_parts_take(&job.from, cuda_merge_at(&job, slice, part), &state);
+        }
         for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
             exchange(&job.from, distance, &state, &other);
             cuda_slice_merge(&state, &other);
         }
-        if (lane == 0 && !cuda_merge_put(&job, i, &state))
+        if (i < all && lane == 0 && !cuda_merge_put(&job, i, &state))
             cuda_list_append(&job.unknown, job.first + i);
     }
 }
