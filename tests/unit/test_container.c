@@ -527,6 +527,19 @@ static void put(unsigned char *at, uint64_t x, size_t size)
         at[i] = (unsigned char)(x >> 8 * i);
 }
 
+/* The CRC-32 of bytes, as zip archives have it. */
+static uint32_t checksum_of(const unsigned char *bytes, size_t size)
+{
+    uint32_t sum = UINT32_MAX;
+
+    for (size_t i = 0; i < size; i++) {
+        sum ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            sum = sum >> 1 ^ (sum & 1 ? UINT32_C(0xedb88320) : 0);
+    }
+    return ~sum;
+}
+
 /* Adds a member, stored or, method 8, in one stored block of deflate. With `wide`, its sizes stand
    in a ZIP64 field, behind a field of another kind. */
 static void add_member(struct archive *z, const char *name, const void *content, size_t size,
@@ -551,6 +564,7 @@ static void add_member(struct archive *z, const char *name, const void *content,
     memset(entry, 0, 46);
     put(entry, 0x02014b50, 4);
     put(entry + 10, method, 2);
+    put(entry + 16, checksum_of(content, size), 4);
     put(entry + 20, wide ? 0xffffffff : compressed, 4);
     put(entry + 24, wide ? 0xffffffff : size, 4);
     put(entry + 28, length, 2);
@@ -734,6 +748,7 @@ static void check_deflated(void)
         struct file other;
 
         (void)add_npy(&y, "w.npy", F4_03, 12, 8, false);
+        y.directory[16] ^= 1;
         other = end_archive(&y, false, "");
         tap_ok(is_damaged(&other, "the checksum of this member is wrong"),
                "one that is damaged and seems to have no elements");
