@@ -439,7 +439,7 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    NaNs are no errors: it is copied, on the device, and GPR_ERROR_UNSUPPORTED, too, if a slice that
    is no row has to be reduced by itself for a variance and its kin, or for a quantile. With
    GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is on the stream of
-   the view, as kernels do, unless more than 16 MiB at a time are copied first, since they do not lie
+   the view, as kernels do, unless more than 64 MiB at a time are copied first, since they do not lie
    in rows of equal distances, or are not aligned to their type: what follows on it finds the
    results, the memory of both must stay until then, and a failure of the GPU is an error of a later
    call. */

@@ -7,7 +7,7 @@
  * of one array less those of its pieces that differ; both come from the kernels that reduce.
  *
  * A comparer keeps memory from one call to the next: on the device at most 2 x 64 MiB for pieces, and
- * 2 x 16 MiB for arrays that are not in a row; of the host a few megabytes. In a build without CUDA
+ * 2 x 64 MiB for arrays that are not in a row; of the host a few megabytes. In a build without CUDA
  * nothing can be compared.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_PIECES_H

@@ -14,9 +14,8 @@
 /* Kernels read 16 bytes at a time, except for a few elements at the end. */
 #define CUDA_ALIGNMENT 16
 
-/* Bytes of the copies of elements that kernels cannot read where they are: the cache of a GPU holds
-   them. */
-#define CUDA_STAGE_BYTES (16 * MIB)
+/* Bytes of the copies of elements that kernels cannot read where they are, at a time. */
+#define CUDA_STAGE_BYTES (64 * MIB)
 
 /* The state of a thread that a call changes, as it was before. */
 struct cuda_guest {
