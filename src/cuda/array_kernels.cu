@@ -47,6 +47,38 @@ __device__ static __forceinline__ bool is_aligned(const struct view_layout &layo
     return bits % sizeof(Element) == 0;
 }
 
+/* The bits of those of COUNT elements, each `step` further, that there are. */
+template <int COUNT>
+__device__ static __forceinline__ unsigned elements_there(const struct cuda_gather &job, uint64_t i,
+                                                          uint64_t step)
+{
+    unsigned there = 0;
+
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        there |= (unsigned)(i + k * step < job.count) << k;
+    return there;
+}
+
+/* The bits of those that a mask leaves. */
+template <int COUNT>
+__device__ static __forceinline__ unsigned kept_of(const struct cuda_keep &job, uint64_t i,
+                                                   uint64_t step, unsigned there)
+{
+    unsigned char entry[COUNT];
+    unsigned kept = 0;
+
+    if (job.form == VIEW_MASK_NONE)
+        return there;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        entry[k] = there >> k & 1 ? *cuda_keep_at(&job, i + k * step) : 0;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        kept |= (unsigned)cuda_keep_tells(&job, i + k * step, entry[k]) << k;
+    return kept & there;
+}
+
 /* Loads COUNT elements, each `step` further, of which those with bits are wanted: one after the other
    without waiting, if they are `aligned`. */
 template <typename Element, int COUNT>
@@ -93,16 +125,13 @@ __global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct
 
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count;
          i += step * GATHER_UNROLL) {
+        const unsigned there = elements_there<GATHER_UNROLL>(job, i, step);
         Element x[GATHER_UNROLL];
-        unsigned wanted = 0;
 
+        load_elements(job, i, step, aligned, there, x);
 #pragma unroll
         for (int k = 0; k < GATHER_UNROLL; k++)
-            wanted |= (unsigned)(i + k * step < job.count) << k;
-        load_elements(job, i, step, aligned, wanted, x);
-#pragma unroll
-        for (int k = 0; k < GATHER_UNROLL; k++)
-            if (wanted >> k & 1)
+            if (there >> k & 1)
                 ((Element *)job.to)[i + k * step] = x[k];
     }
 }
@@ -202,30 +231,20 @@ __global__ void __launch_bounds__(THREADS) keep(const __grid_constant__ struct c
 
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint64_t from = tile * KEEP_TILE + threadIdx.x;
-        unsigned char entry[KEEP_UNROLL];
-        unsigned bits[KEEP_UNROLL], wanted = 0;
+        const unsigned kept = kept_of<KEEP_UNROLL>(
+            job, from, THREADS, elements_there<KEEP_UNROLL>(job.gather, from, THREADS));
+        unsigned bits[KEEP_UNROLL];
         unsigned long long places[KEEP_UNROLL];
         Element x[KEEP_UNROLL];
 
 #pragma unroll
-        for (int k = 0; k < KEEP_UNROLL; k++) {
-            const uint64_t i = from + (uint64_t)k * THREADS;
-
-            entry[k] = i < job.gather.count ? *cuda_keep_at(&job, i) : 0;
-        }
-#pragma unroll
-        for (int k = 0; k < KEEP_UNROLL; k++) {
-            const uint64_t i = from + (uint64_t)k * THREADS;
-            const bool has = i < job.gather.count && cuda_keep_tells(&job, i, entry[k]);
-
-            wanted |= (unsigned)has << k;
-            bits[k] = __ballot_sync(0xffffffffu, has);
-        }
-        load_elements(job.gather, from, THREADS, aligned, wanted, x);
+        for (int k = 0; k < KEEP_UNROLL; k++)
+            bits[k] = __ballot_sync(0xffffffffu, kept >> k & 1);
+        load_elements(job.gather, from, THREADS, aligned, kept, x);
         find_places(bits, (unsigned long long *)job.kept, places);
 #pragma unroll
         for (int k = 0; k < KEEP_UNROLL; k++)
-            if (wanted >> k & 1)
+            if (kept >> k & 1)
                 ((Element *)job.gather.to)[places[k]] = x[k];
     }
 }
@@ -240,12 +259,20 @@ __global__ void __launch_bounds__(THREADS) mask(const __grid_constant__ struct c
 {
     const struct cuda_gather &elements = job.of.gather;
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    const bool aligned = is_aligned<Element>(elements.from);
 
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < elements.count; i += step) {
-        Element bits;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < elements.count;
+         i += step * GATHER_UNROLL) {
+        const unsigned there = elements_there<GATHER_UNROLL>(elements, i, step);
+        const unsigned kept = kept_of<GATHER_UNROLL>(job.of, i, step, there);
+        Element x[GATHER_UNROLL];
 
-        bits = load_element<Element>(cuda_gather_from(&elements, i));
-        ((Element *)elements.to)[i] = (Element)cuda_mask_bits(&job, i, bits);
+        load_elements(elements, i, step, aligned, there, x);
+#pragma unroll
+        for (int k = 0; k < GATHER_UNROLL; k++)
+            if (there >> k & 1)
+                ((Element *)elements.to)[i + k * step] =
+                    (Element)cuda_mask_bits(&job, kept >> k & 1, x[k]);
     }
 }
 
@@ -258,22 +285,28 @@ cudaError_t cuda_mask(const struct cuda_mask *job, int multiprocessors, cudaStre
 template <typename Element>
 __global__ void __launch_bounds__(THREADS) find(const __grid_constant__ struct cuda_find job)
 {
+    const struct cuda_gather &elements = job.of.gather;
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    const bool aligned = is_aligned<Element>(elements.from);
     unsigned left = (1u << job.count) - 1;
 
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-         i < job.of.gather.count && left != 0; i += step) {
-        Element bits;
-        unsigned in;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < elements.count && left != 0;
+         i += step * GATHER_UNROLL) {
+        const unsigned kept = kept_of<GATHER_UNROLL>(
+            job.of, i, step, elements_there<GATHER_UNROLL>(elements, i, step));
+        Element x[GATHER_UNROLL];
 
-        if (!cuda_keep_has(&job.of, i))
-            continue;
-        bits = load_element<Element>(cuda_gather_from(&job.of.gather, i));
-        in = cuda_find_ranges(&job, bits) & left;
-        left ^= in;
-        for (unsigned t = 0; in != 0; t++, in >>= 1)
-            if (in & 1)
-                atomicMin((unsigned long long *)&job.found[t], (unsigned long long)i);
+        load_elements(elements, i, step, aligned, kept, x);
+#pragma unroll
+        for (int k = 0; k < GATHER_UNROLL; k++) {
+            unsigned in = kept >> k & 1 ? cuda_find_ranges(&job, x[k]) & left : 0;
+
+            left ^= in;
+            for (unsigned t = 0; in != 0; t++, in >>= 1)
+                if (in & 1)
+                    atomicMin((unsigned long long *)&job.found[t],
+                              (unsigned long long)(i + k * step));
+        }
     }
 }
 

@@ -81,12 +81,12 @@ struct cuda_mask {
     uint64_t other;      /* the bits of that, as they lie in memory */
 };
 
-/* The bits of element number i, which come as `bits`. */
-EXACT_SHARED uint64_t cuda_mask_bits(const struct cuda_mask *m, uint64_t i, uint64_t bits)
+/* The bits of an element that comes as `bits`, and that the mask leaves or not. */
+EXACT_SHARED uint64_t cuda_mask_bits(const struct cuda_mask *m, bool has, uint64_t bits)
 {
     const uint64_t all = UINT64_MAX >> (64 - 8 * m->of.gather.size);
 
-    return !cuda_keep_has(&m->of, i) ? all : bits == all ? m->other : bits;
+    return !has ? all : bits == all ? m->other : bits;
 }
 
 /* Finds the first elements of a gather that a mask leaves, if there is one, and whose bits, in the

@@ -969,7 +969,7 @@ static void run_mask(const void *arguments)
         uint64_t bits = 0;
 
         memcpy(&bits, cuda_gather_from(elements, i), elements->size);
-        bits = cuda_mask_bits(job, i, bits);
+        bits = cuda_mask_bits(job, cuda_keep_has(&job->of, i), bits);
         memcpy(elements->to + i * elements->size, &bits, elements->size);
     }
 }
