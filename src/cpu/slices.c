@@ -18,18 +18,29 @@
  * which are its bits, or, of a negative one, all but the sign inverted.
  */
 
+/* Keys that are written or converted together: compilers make vectors of loops of known length. */
+#define KEYS_TOGETHER 8
+
 /* Makes keys of `size` bytes the one that any other is less than, or more. */
 static inline void clear_keys(void *keys, size_t count, size_t size, bool min)
 {
-    int32_t *narrow = keys;
-    int64_t *wide = keys;
+    const int32_t narrow = min ? INT32_MAX : INT32_MIN;
+    const int64_t wide = min ? INT64_MAX : INT64_MIN;
+    size_t i = 0;
 
-    if (size == sizeof *narrow)
-        for (size_t i = 0; i < count; i++)
-            narrow[i] = min ? INT32_MAX : INT32_MIN;
-    else
-        for (size_t i = 0; i < count; i++)
-            wide[i] = min ? INT64_MAX : INT64_MIN;
+    if (size == sizeof narrow) {
+        for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
+            for (size_t k = 0; k < KEYS_TOGETHER; k++)
+                ((int32_t *)keys)[i + k] = narrow;
+        for (; i < count; i++)
+            ((int32_t *)keys)[i] = narrow;
+    } else {
+        for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
+            for (size_t k = 0; k < KEYS_TOGETHER; k++)
+                ((int64_t *)keys)[i + k] = wide;
+        for (; i < count; i++)
+            ((int64_t *)keys)[i] = wide;
+    }
 }
 
 /* The key of a v_order of binary32, as an exact_key. */
@@ -981,9 +992,6 @@ int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
     return found_key(s, kept_key(s, s->max, i));
 }
 
-/* Slices whose extremes are converted together: compilers make vectors of loops of known length. */
-#define EXTREMES_TOGETHER 8
-
 /* The number that has a narrow key. */
 static inline float narrow_value(int32_t key)
 {
@@ -994,6 +1002,18 @@ static inline float narrow_value(int32_t key)
     return x;
 }
 
+/* The value that has a wide key, by operations that all vectors know. */
+static inline double wide_value(int64_t key)
+{
+    return exact_from_bits((uint64_t)key ^ (0 - ((uint64_t)key >> 63)) >> 1);
+}
+
+/* The integer of up to 32 bits that has a wide key: added to 3 2^51, its value is in the lower bits. */
+static inline int64_t wide_integer(int64_t key)
+{
+    return (int64_t)(exact_bits(wide_value(key) + 0x1.8p52) - exact_bits(0x1.8p52));
+}
+
 /* Keys of extremes as numbers. */
 static inline void convert_keys(double *to, const void *keys, size_t i, size_t size, size_t count)
 {
@@ -1002,7 +1022,7 @@ static inline void convert_keys(double *to, const void *keys, size_t i, size_t s
             to[k] = (double)narrow_value(((const int32_t *)keys)[i + k]);
     else
         for (size_t k = 0; k < count; k++)
-            to[k] = exact_key_value(((const int64_t *)keys)[i + k]);
+            to[k] = wide_value(((const int64_t *)keys)[i + k]);
 }
 
 void cpu_slices_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
@@ -1011,21 +1031,29 @@ void cpu_slices_extremes(const struct cpu_slices *s, size_t from, size_t count, 
     const void *keys = min ? s->min : s->max;
     size_t i = 0;
 
-    for (; i + EXTREMES_TOGETHER <= count; i += EXTREMES_TOGETHER)
-        convert_keys(to + i, keys, from + i, s->key_size, EXTREMES_TOGETHER);
+    for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
+        convert_keys(to + i, keys, from + i, s->key_size, KEYS_TOGETHER);
     convert_keys(to + i, keys, from + i, s->key_size, count - i);
 }
 
 void cpu_slices_integer_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
-                                 int64_t *to)
+                                 int64_t *restrict to)
 {
     const void *keys = min ? s->min : s->max;
+    const size_t size = s->key_size;
     size_t i = 0;
 
-    if (s->key_size == sizeof(int32_t))
-        for (; i + EXTREMES_TOGETHER <= count; i += EXTREMES_TOGETHER)
-            for (size_t k = 0; k < EXTREMES_TOGETHER; k++)
+    if (!s->as_floats) {
+        memcpy(to, (const int64_t *)keys + from, count * sizeof *to);
+        return;
+    }
+    for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
+        if (size == sizeof(int32_t))
+            for (size_t k = 0; k < KEYS_TOGETHER; k++)
                 to[i + k] = (int32_t)narrow_value(((const int32_t *)keys)[from + i + k]);
+        else
+            for (size_t k = 0; k < KEYS_TOGETHER; k++)
+                to[i + k] = wide_integer(((const int64_t *)keys)[from + i + k]);
     for (; i < count; i++)
         to[i] = min ? cpu_slices_min_key(s, from + i) : cpu_slices_max_key(s, from + i);
 }

@@ -804,45 +804,73 @@ static void fill(struct array *a, size_t bytes, enum fill how, struct rng *rng)
     }
 }
 
+/* Gives slices elements beyond all that come later, and clears them. */
+static void use_before(struct cpu_slicer *z, struct cpu_slices *s, const struct array *a)
+{
+    static const unsigned char bytes[] = {0x80, 0x7f, 0, 0xff};
+    const size_t rows = 2 * sizeof bytes, width = a->slices * element_size(a->type);
+    unsigned char *x = allocate(rows * width);
+
+    for (size_t i = 0; i < rows * width; i++)
+        x[i] = bytes[(a->kind == CPU_SLICES_ROWS ? i : i / width) % sizeof bytes];
+    if (a->kind == CPU_SLICES_ROWS)
+        cpu_slicer_rows(z, s, 0, x, a->slices, rows, 0);
+    else
+        cpu_slicer_columns(z, s, 0, x, width, rows, a->slices, 0);
+    cpu_slices_clear(s, a->slices);
+    free(x);
+}
+
 /* Takes an array of integers in two parts, and compares with what is expected of each slice. */
 static void check_integer_array(struct tap_family *family, const struct array *a,
                                 const struct plain *all_expected, const struct cpu_kernels *kernels,
                                 size_t cut)
 {
     const struct partial_types types = partial_types_of(a->type);
+    int64_t *extremes[2] = {allocate(a->slices * sizeof(int64_t)),
+                            allocate(a->slices * sizeof(int64_t))};
     struct cpu_slicer z;
     struct cpu_slices s;
 
     if (!cpu_slicer_open(&z, kernels, a->type, a->wants, true, false, NULL, NULL) ||
         !cpu_slices_open(&s, a->kind, a->type, a->wants, true, a->slices))
         abort();
+    use_before(&z, &s, a);
     if (cut > 0)
-        take(&z, &s, a, 0, cut, 0);
+        take(&z, &s, a, 0, cut, cut % a->slices);
     take(&z, &s, a, cut, a->length, 0);
+    for (int max = 0; max < 2 && a->wants & PARTIAL_EXTREMES; max++)
+        cpu_slices_integer_extremes(&s, 0, a->slices, !max, extremes[max]);
     for (size_t i = 0; i < a->slices; i++) {
         const struct plain expected = all_expected[i];
         struct partial p;
         struct result got;
-        bool good;
+        bool good = true;
 
         cpu_slices_partial(&s, i, a->length, &p);
         partial_finish_types(&p, &types, false, &got);
-        good = is_integer(&got.sum_integer, expected.sum);
+        if (a->wants & PARTIAL_SUM)
+            good = is_integer(&got.sum_integer, expected.sum);
         if (a->wants & PARTIAL_EXTREMES)
             good = good && is_integer(&got.min_integer, expected.min) &&
-                   is_integer(&got.max_integer, expected.max);
-        tap_case(family, good && !z.failed, "%s, %s, %s: slice %zu of %zu, %zu elements",
+                   is_integer(&got.max_integer, expected.max) && extremes[0][i] == expected.min &&
+                   extremes[1][i] == expected.max;
+        tap_case(family, good && !z.failed, "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u",
                  kernels->name, element_name(a->type),
-                 a->kind == CPU_SLICES_ROWS ? "rows" : "columns", i, a->slices, a->length);
+                 a->kind == CPU_SLICES_ROWS ? "rows" : "columns", i, a->slices, a->length,
+                 a->wants);
     }
     cpu_slices_close(&s);
     cpu_slicer_close(&z);
+    free(extremes[0]);
+    free(extremes[1]);
 }
 
 /* Lengths and widths around those where kernels change their ways, and past those that fill an
    accumulator with the least and the greatest elements. */
 static void check_integers(enum element_type type)
 {
+    static const unsigned wants[] = {PARTIAL_SUM, PARTIAL_EXTREMES, PARTIAL_SUM | PARTIAL_EXTREMES};
     static const struct {
         enum cpu_slices_kind kind;
         size_t slices, length;
@@ -856,6 +884,7 @@ static void check_integers(enum element_type type)
         {CPU_SLICES_COLUMNS, 63, 40},
         {CPU_SLICES_COLUMNS, 129, 47},
         {CPU_SLICES_COLUMNS, 1100, 33},
+        {CPU_SLICES_COLUMNS, 2100, 10},
         {CPU_SLICES_COLUMNS, 32, (1 << 17) + 20},
     };
     struct tap_family family = {0};
@@ -880,7 +909,7 @@ static void check_integers(enum element_type type)
             fill(&a, bytes, (enum fill)how, &rng);
             for (size_t j = 0; j < a.slices; j++)
                 expected[j] = plain_of(&a, j);
-            a.wants = rng_below(&rng, 2) ? PARTIAL_SUM : PARTIAL_SUM | PARTIAL_EXTREMES;
+            a.wants = wants[(i + (size_t)how) % (sizeof wants / sizeof *wants)];
             for (size_t k = 0; k < cpu_kernels_count; k++)
                 if (cpu_kernels_all[k]->usable())
                     check_integer_array(&family, &a, expected, cpu_kernels_all[k],
