@@ -131,17 +131,18 @@ struct cpu_slice_kernels {
 #define CPU_INTEGER_ROWS 16
 #define CPU_INTEGER_COLUMNS 1024
 
-/* Kernels for integers of up to 32 bits, whose sums and extremes are integers. `sum` is NULL if no sums
-   are wanted, or `min` if no extremes. */
+/* Kernels for integers of up to 32 bits, whose sums are integers. `sum` is NULL if no sums are wanted, or
+   `min` if no extremes. */
 struct cpu_integer_slices {
-    /* Reduces `rows` rows of `length` elements each, from 1 to 2^30. */
+    /* Reduces `rows` rows of `length` elements each, from 1 to 2^30; extremes are integers. */
     void (*rows)(const void *x, size_t rows, size_t length, int64_t *sum, int64_t *min,
                  int64_t *max);
 
     /* Reduces `columns` columns, at most CPU_INTEGER_COLUMNS and a multiple of what 64 bytes hold,
-       in `rows` rows that begin `stride` bytes apart: from 1 to 2^15. */
+       in `rows` rows that begin `stride` bytes apart: from 1 to 2^15. Takes their extremes into the
+       keys that slices of columns have (struct cpu_slice_kernels), or, with `begin`, sets these. */
     void (*columns)(const void *x, size_t stride, size_t rows, size_t columns, int64_t *sum,
-                    int64_t *min, int64_t *max);
+                    void *min, void *max, bool begin);
 };
 
 /* Sets high[i] + low[i] to the square of element i, exactly, or to 0 where it is no number; `low` of types

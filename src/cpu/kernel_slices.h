@@ -163,6 +163,30 @@ INLINE_TARGET bool w_keys_special(wvec least, wvec greatest)
            w_some(w_gt_s(w_set1(~INFINITY64 + 1), least));
 }
 
+/* Rows of columns that are asked for while those before them are taken: the first, and how many. */
+struct next_rows {
+    uintptr_t x;
+    size_t count;
+};
+
+/* The rows that follow the first `done` of `rows` rows at x, at most `most`. After the last row the first
+   ones of the columns follow that begin `width` bytes ahead. */
+INLINE_TARGET struct next_rows next_rows(const unsigned char *x, size_t stride, size_t done,
+                                         size_t rows, size_t most, size_t width)
+{
+    const size_t left = done < rows ? rows - done : rows;
+
+    return (struct next_rows){(uintptr_t)x + (done < rows ? done * stride : width),
+                              left < most ? left : most};
+}
+
+/* Asks for the line of each row that begins `at` bytes ahead, if one does. */
+INLINE_TARGET void prefetch_next(const struct next_rows *next, size_t stride, size_t at)
+{
+    for (size_t k = 0; k < next->count && at % CACHE_LINE == 0; k++)
+        __builtin_prefetch((const void *)(next->x + k * stride + at));
+}
+
 /* The least n with count <= 2^n. */
 static inline int count_log2_of(size_t count)
 {

@@ -163,7 +163,7 @@ static void begin_all(struct cpu_slices *s, size_t end)
 }
 
 /* Begins slices if a kernel of columns takes those from number `first` on next. True if none of
-   these had begun: then the kernel has to begin their sums, and this has begun only their keys. */
+   these had begun: then their sums and keys are still to be begun. */
 static inline bool begin_columns(struct cpu_slices *s, size_t first, size_t end)
 {
     if (first < s->filled) {
@@ -172,7 +172,6 @@ static inline bool begin_columns(struct cpu_slices *s, size_t first, size_t end)
     }
     reach(s, end);
     begin(s, first);
-    clear_extremes(s, first, end);
     s->filled = end;
     return true;
 }
@@ -329,18 +328,6 @@ static void take_integers(struct cpu_slices *s, size_t i, int64_t min, int64_t m
         take_keys(s, i, exact_key((double)min), exact_key((double)max));
 }
 
-/* Adds what was found of `count` slices, the first of which is number `at` of those found. */
-static void add_integers(const struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                         size_t count, size_t at)
-{
-    const struct cpu_integer_found *found = z->found;
-
-    for (size_t i = 0; z->sums && i < count; i++)
-        add_sum(s, first + i, found->sum[at + i]);
-    for (size_t i = 0; s->min && i < count; i++)
-        take_integers(s, first + i, found->min[at + i], found->max[at + i]);
-}
-
 /* Takes rows of `length` elements, as many as SLICES_INTEGER_LENGTH, or more. */
 static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                               const unsigned char *x, size_t rows, size_t length)
@@ -358,7 +345,10 @@ static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
 
             z->integer->rows(x + (i * length + at) * size, n, part, z->sums ? found->sum : NULL,
                              s->min ? found->min : NULL, found->max);
-            add_integers(z, s, first + i, n, 0);
+            for (size_t k = 0; z->sums && k < n; k++)
+                add_sum(s, first + i + k, found->sum[k]);
+            for (size_t k = 0; s->min && k < n; k++)
+                take_integers(s, first + i + k, found->min[k], found->max[k]);
         }
     }
 }
@@ -375,22 +365,26 @@ static void take_integer_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
                                  const unsigned char *x, size_t stride, size_t rows, size_t columns)
 {
     const size_t size = element_size(z->given), least = INTEGER_COLUMNS_LEAST(size);
-    struct cpu_integer_found *found = z->found;
+    const bool begins = begin_columns(s, first, first + columns);
+    int64_t *const sum = z->sums ? z->found->sum : NULL;
 
-    begin(s, first + columns);
-    s->low_used = true;
+    if (begins)
+        memset(s->high + first, 0, columns * sizeof *s->high);
+    s->low_used = s->low_used || sum;
     for (size_t i = 0; i < rows; i += ROWS_MOST) {
         const size_t n = rows - i < ROWS_MOST ? rows - i : ROWS_MOST;
 
-        for (size_t j = 0, some; j < columns; j += some) {
+        for (size_t j = 0, some, at; j < columns; j += some) {
             const size_t left = columns - j, before = left < least ? least - left : 0;
 
             some = left < CPU_INTEGER_COLUMNS ? left : CPU_INTEGER_COLUMNS;
             some -= before > 0 ? 0 : some % least;
-            z->integer->columns(x + i * stride + (j - before) * size, stride, n, before + some,
-                                z->sums ? found->sum : NULL, s->min ? found->min : NULL,
-                                found->max);
-            add_integers(z, s, first + j, some, before);
+            at = (first + j - before) * s->key_size;
+            z->integer->columns(x + i * stride + (j - before) * size, stride, n, before + some, sum,
+                                s->min ? (char *)s->min + at : NULL,
+                                s->min ? (char *)s->max + at : NULL, begins && i == 0);
+            for (size_t k = 0; sum && k < some; k++)
+                add_sum(s, first + j + k, sum[before + k]);
         }
     }
 }
@@ -1503,6 +1497,8 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     if (columns == 0)
         return;
     to.begin = begin_columns(s, first, first + columns);
+    if (to.begin)
+        clear_extremes(s, first, first + columns);
     run_columns(&call, rows, columns, &to);
 }
 
