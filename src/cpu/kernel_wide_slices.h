@@ -29,7 +29,7 @@ struct wide_found {
 
 /* The results of a kernel. With `missing` some elements are: they are 0 in sums, and have no keys. */
 struct wide_kernel {
-    bool is_signed, extremes, missing;
+    bool is_signed, sums, extremes, missing;
 };
 
 /* The missing values, in all lanes. */
@@ -42,8 +42,10 @@ struct wide_missing {
 INLINE_TARGET void wide_put(struct wide_found *f, wvec number, wvec least, wvec greatest,
                             struct wide_kernel kernel)
 {
-    f->lower = w_add(f->lower, w_and(number, w_set1(UINT32_MAX)));
-    f->upper = w_add(f->upper, kernel.is_signed ? w_odd_s(number) : w_odd(number));
+    if (kernel.sums) {
+        f->lower = w_add(f->lower, w_and(number, w_set1(UINT32_MAX)));
+        f->upper = w_add(f->upper, kernel.is_signed ? w_odd_s(number) : w_odd(number));
+    }
     if (kernel.extremes) {
         f->min = w_min_s(f->min, least);
         f->max = w_max_s(f->max, greatest);
@@ -138,7 +140,7 @@ INLINE_TARGET void wide_rows_kernel(const unsigned char *x, size_t rows, size_t 
                                     const struct cpu_slice_results *to, bool *bad,
                                     enum element_type type, bool extremes)
 {
-    const struct wide_kernel kernel = {element_formats[type].kind == ELEMENT_SIGNED, extremes,
+    const struct wide_kernel kernel = {element_formats[type].kind == ELEMENT_SIGNED, true, extremes,
                                        false};
 
     for (size_t row = 0; row < rows; row++, x += length * sizeof(uint64_t)) {
@@ -175,8 +177,8 @@ INLINE_TARGET void wide_step(struct wide_block *b, size_t at, int64_t *const key
 {
     const wvec none = w_set1(0);
     struct wide_found f = {
-        .lower = begin ? none : w_load(b->lower + at),
-        .upper = begin ? none : w_load(b->upper + at),
+        .lower = begin || !kernel.sums ? none : w_load(b->lower + at),
+        .upper = begin || !kernel.sums ? none : w_load(b->upper + at),
         .min = kernel.extremes ? w_load(keys[0] + at) : none,
         .max = kernel.extremes ? w_load(keys[1] + at) : none,
         .present = kernel.missing && !begin ? w_load(b->present + at) : none,
@@ -187,8 +189,10 @@ INLINE_TARGET void wide_step(struct wide_block *b, size_t at, int64_t *const key
             wide_take_present(&f, x + row * stride, kernel, m);
         else
             wide_take(&f, x + row * stride, kernel);
-    v_store(b->lower + at, w_narrow(f.lower));
-    v_store(b->upper + at, w_narrow(f.upper));
+    if (kernel.sums) {
+        v_store(b->lower + at, w_narrow(f.lower));
+        v_store(b->upper + at, w_narrow(f.upper));
+    }
     if (kernel.missing)
         v_store(b->present + at, w_narrow(f.present));
     if (kernel.extremes) {
@@ -244,27 +248,30 @@ INLINE_TARGET void wide_columns(const unsigned char *data, size_t stride, size_t
             const size_t height = rows - from < WIDE_MOST ? rows - from : WIDE_MOST;
             const size_t width = columns - first < WIDE_COLUMNS ? columns - first : WIDE_COLUMNS;
             const unsigned char *x = data + from * stride + first * sizeof(uint64_t);
+            const bool begin = to->begin && from == 0;
             int64_t *const keys[2] = {kernel.extremes ? (int64_t *)to->min + first : NULL,
                                       kernel.extremes ? (int64_t *)to->max + first : NULL};
 
-            for (size_t row = 0; row < height; row += CPU_COLUMN_ROWS)
+            for (size_t row = 0; row < height; row += CPU_COLUMN_ROWS) {
+                const size_t n = height - row < CPU_COLUMN_ROWS ? height - row : CPU_COLUMN_ROWS;
+                const struct next_rows next = next_rows(x, stride, row + n, height, CPU_COLUMN_ROWS,
+                                                        width * sizeof(uint64_t));
+
                 for (size_t j = 0; j < width; j += W_LANES) {
                     const unsigned char *p = x + row * stride + j * sizeof(uint64_t);
-                    const size_t n =
-                        height - row < CPU_COLUMN_ROWS ? height - row : CPU_COLUMN_ROWS;
 
-                    for (size_t k = 0; k < n && j * sizeof(uint64_t) % CACHE_LINE == 0; k++)
-                        __builtin_prefetch(
-                            (const void *)((uintptr_t)p + (CPU_COLUMN_ROWS + k) * stride));
+                    prefetch_next(&next, stride, j * sizeof(uint64_t));
                     if (n == CPU_COLUMN_ROWS)
                         wide_step(&block, j, keys, p, stride, CPU_COLUMN_ROWS, row == 0, kernel,
                                   &missing);
                     else
                         wide_step(&block, j, keys, p, stride, n, row == 0, kernel, &missing);
                 }
-            for (size_t j = 0; j < width; j += W_LANES)
-                wide_add(&block, j, from, height, first + j, to, to->begin && from == 0, calls,
-                         kernel.is_signed);
+            }
+            for (size_t j = 0; j < width && kernel.sums; j += W_LANES)
+                wide_add(&block, j, from, height, first + j, to, begin, calls, kernel.is_signed);
+            if (begin && !kernel.sums)
+                memset(to->high + first, 0, width * sizeof *to->high);
             for (size_t j = 0; j < width && kernel.missing; j++)
                 calls->nans[first + j] += (uint32_t)(height - block.present[j]);
         }
@@ -279,10 +286,13 @@ INLINE_TARGET void wide_columns_kernel(const unsigned char *data, size_t stride,
 
     if (calls->nans)
         wide_columns(data, stride, rows, columns, to, calls,
-                     (struct wide_kernel){is_signed, extremes, true});
+                     (struct wide_kernel){is_signed, true, extremes, true});
+    else if (extremes && to->keys_alone)
+        wide_columns(data, stride, rows, columns, to, calls,
+                     (struct wide_kernel){is_signed, false, true, false});
     else
         wide_columns(data, stride, rows, columns, to, calls,
-                     (struct wide_kernel){is_signed, extremes, false});
+                     (struct wide_kernel){is_signed, true, extremes, false});
 }
 
 #endif
