@@ -854,9 +854,9 @@ bool cuda_array_reduce_slices(struct cuda_summer **summer, const struct cuda_arr
     if (!enter(s, e, results, error))
         return false;
     good = (s->site.event || open_list(s, error)) && (!e->masked || copy_masked(s, e, axis, error));
-    if (e->masked)
+    if (good && e->masked)
         plan(s, &s->copies.elements, &s->copies.axis);
-    else
+    else if (good)
         plan(s, e, axis);
     good = good &&
            (cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error));

@@ -1110,17 +1110,28 @@ static void check_full(void)
 {
 #ifndef TEST_CUDA
     const struct shape s = {.type = "f64", .rank = 1, .sizes = {4}, .strides = {16}};
+    struct shape masked = s;
     gpr_context *const first = context;
     gpr_result *result = NULL;
     gpr_request *request;
     gpr_status full, then;
     gpr_input *input;
-    void *refused;
+    void *refused, *sum = NULL;
 
-    must(gpr_context_new(&context) == GPR_OK, "a context");
+    masked.mask = GPR_MASK_VALID_BYTES;
+    must(gpr_context_new(&context) == GPR_OK && cudaMalloc(&sum, sizeof(double)) == cudaSuccess,
+         "a context");
     request = ask("sum");
     memset(host, 0, ROOM);
     must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+    input = open_view(&masked, true);
+    emulated_full = true;
+    full = gpr_reduce_axis(input, 0, request, 0, &sum, 1);
+    emulated_full = false;
+    then = gpr_reduce_axis(input, 0, request, 0, &sum, 1);
+    tap_ok(full == GPR_ERROR_MEMORY && then == GPR_OK, "along an axis: %d, and then %d (%s)",
+           (int)full, (int)then, gpr_error_text(context));
+    gpr_close(input);
     input = open_view(&s, true);
     emulated_full = true;
     full = gpr_reduce(input, 0, request, &result);
@@ -1137,6 +1148,7 @@ static void check_full(void)
     gpr_result_free(result);
     gpr_request_free(request);
     gpr_close(input);
+    must(cudaFree(sum) == cudaSuccess, "freeing");
     gpr_context_free(context);
     context = first;
 #endif
