@@ -122,7 +122,7 @@ static struct shape draw_shape(void)
         s.strides[i] = stride;
         stride *= (int64_t)s.sizes[i] > 0 ? (int64_t)s.sizes[i] : 1;
         if (gaps && rng_below(&rng, 2))
-            stride += size;
+            stride += rng_below(&rng, 8) ? size : 1;
         if (turns && s.sizes[i] > 0 && rng_below(&rng, 3) == 0) {
             s.off += s.strides[i] * (int64_t)(s.sizes[i] - 1);
             s.strides[i] = -s.strides[i];
@@ -608,13 +608,17 @@ static void check_samples(void)
     device = small[1];
 }
 
-/* A few long rows, or columns, or blocks of columns: their slices have parts. */
+/* A few long rows, or columns, or blocks of columns: their slices have parts. Some leave every other element
+   out, and rows of some lie apart or overlap. */
 static struct shape draw_long(enum element_type type)
 {
-    const uint64_t few = 1 + rng_below(&rng, 3), many = 1000 + rng_below(&rng, 1000);
+    const bool apart = rng_below(&rng, 4) == 0, pitched = !apart && rng_below(&rng, 2);
+    const uint64_t few = 1 + rng_below(&rng, 3);
+    const uint64_t many = (1000 + rng_below(&rng, 1000)) / (apart || pitched ? 2 : 1);
     const bool tall = rng_below(&rng, 2);
     const int64_t size = (int64_t)element_size(type);
     struct shape s = {.type = element_name(type), .rank = 2, .off = 16 * size};
+    int64_t stride = apart ? 2 * size : size;
 
     s.sizes[0] = tall ? many : few;
     s.sizes[1] = tall ? few : many;
@@ -624,8 +628,11 @@ static struct shape draw_long(enum element_type type)
         s.sizes[1] = many / 4;
         s.sizes[2] = few;
     }
-    for (unsigned d = s.rank, stride = 1; d-- > 0; stride *= (unsigned)s.sizes[d])
-        s.strides[d] = (int64_t)stride * size;
+    for (unsigned d = s.rank; d-- > 0; stride *= (int64_t)s.sizes[d]) {
+        s.strides[d] = stride;
+        if (pitched && d == s.rank - 2)
+            s.strides[d] = stride += size * ((int64_t)rng_below(&rng, 5) - 1);
+    }
     return s;
 }
 
@@ -824,7 +831,7 @@ static void check_failures(void)
         calls_left = fails;
         failed = gpr_reduce_axis(inputs[1], 0, request, 1, there, ROWS) != GPR_OK;
         calls_left = 0;
-        for (size_t i = 0; i < (size_t)FEW * LENGTH; i++)
+        for (size_t i = 1; i < (size_t)FEW * LENGTH; i++) /* after a NaN */
             ((double *)(void *)host)[i] = (double)rng_below(&rng, 1000);
         good =
             cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
@@ -1235,7 +1242,7 @@ int main(void)
     check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_infinity_beside_nan();
     check_samples();
-    check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_axes(4 * (unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
     check_full();
     check_first();
