@@ -494,6 +494,7 @@ __device__ static __forceinline__ void select_narrow(select_digits<Key> *d, cons
 
         up_to += lane >= distance ? other : 0;
     }
+    __syncwarp(); /* all have read what one changes */
     if (!d->has || rank < up_to - sum || rank >= up_to)
         return;
     unsigned bin = lane * each;
