@@ -81,30 +81,27 @@ static bool prepare(struct session *session, char *const *paths, int count, stru
 {
     const struct session_options *options = session->options;
     const struct engine_needs needs = gpu_needs(options, paths, count);
+    const unsigned cpu_workers = cpu_worker_count(session);
     char reason[ENGINE_REASON_MAX] = "";
+    unsigned feeders;
 
     gpu_init(&session->gpu, &needs);
-    session->gpu.needs.workers = feeder_count(session);
+    feeders = session->gpu.needs.workers = feeder_count(session);
     if (options->device != DEVICE_CPU)
         gpu_choose(&session->gpu, options, paths, count);
-    if (!team_open(&session->team, cpu_worker_count(session) + feeder_count(session)))
+    if (!team_open(&session->team, cpu_workers + feeders))
         return error_memory(error);
     session->workers =
-        aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
-                                            sizeof *session->workers);
+        aligned_alloc(WORKER_ALIGNMENT, (cpu_workers + feeders) * sizeof *session->workers);
     if (!session->workers)
         return error_memory(error);
-    while (session->cpu_workers < cpu_worker_count(session)) {
-        worker_init(&session->workers[session->cpu_workers], session->cpu_workers, ENGINE_CPU,
-                    session->cpu_workers);
-        session->cpu_workers++;
-    }
-    while (session->feeders < feeder_count(session)) {
-        unsigned number = session->cpu_workers + session->feeders;
-
-        worker_init(&session->workers[number], number, ENGINE_CUDA, session->feeders);
-        session->feeders++;
-    }
+    session->cpu_workers = cpu_workers;
+    session->feeders = feeders;
+    for (unsigned i = 0; i < cpu_workers + feeders; i++)
+        session->workers[i] =
+            (struct worker){.number = i,
+                            .engine = i < cpu_workers ? ENGINE_CPU : ENGINE_CUDA,
+                            .engine_number = i < cpu_workers ? i : i - cpu_workers};
     session->cpu = engine_cpu.open(&(struct engine_needs){.kernels = options->kernels}, reason);
     if (!session->cpu)
         return error_set(error, ERROR_MEMORY, "%s", reason);

@@ -9,11 +9,6 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
-void worker_init(struct worker *w, unsigned number, enum engine_id engine, unsigned engine_number)
-{
-    *w = (struct worker){.number = number, .engine = engine, .engine_number = engine_number};
-}
-
 void worker_close_kept(struct worker *w)
 {
     if (w->engine_worker)

@@ -42,7 +42,7 @@ struct worker_stats {
 #define WORKER_ALIGNMENT 128
 
 struct worker {
-    /* The identity of the worker. */
+    /* The identity of the worker, which a session sets; all else is 0 at first. */
     _Alignas(WORKER_ALIGNMENT) unsigned number; /* among all workers, for the source */
     enum engine_id engine;
     unsigned engine_number; /* among the workers of its engine, from 0 */
@@ -66,9 +66,6 @@ struct worker {
     struct worker_stats stats;
     struct engine_worker *fallback; /* of the CPU; NULL while it is not needed */
 };
-
-/* Makes the worker one of a session. */
-void worker_init(struct worker *w, unsigned number, enum engine_id engine, unsigned engine_number);
 
 /* Gives the worker a part in a run, with nothing done yet. */
 void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
