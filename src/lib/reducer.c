@@ -502,28 +502,30 @@ static bool take_array(struct reduction *reduction)
     return one.error.kind == ERROR_NONE;
 }
 
+/* Has the session reduce all of an input. A pipe is read then. */
+static bool run_whole(const struct reducer *r, gpr_input *input, struct reduction *reduction)
+{
+    struct source *const pipe = input->pipe ? input->source : NULL;
+
+    if (pipe)
+        input->source = NULL;
+    return session_reduce_connected(r->session, input->path, pipe, reduction);
+}
+
 /* Has the session reduce the input, or the array. */
 static bool run_session(struct reducer *r, gpr_input *input, size_t array,
                         struct reduction *reduction)
 {
     const struct container *container = lib_container(input);
     const struct container_array *a = container ? &container->arrays[array] : NULL;
-    struct source *source = input->source;
 
     if (a && a->unreadable) {
         reduction->error = container_why(a);
         return false;
     }
     if (a)
-        return session_reduce_array(r->session, input->path, source, a, reduction);
-    if (input->pipe) {
-        input->source = NULL;
-        if (!session_reduce_connected(r->session, input->path, source, reduction))
-            return false;
-    } else if (!session_reduce(r->session, input->path, reduction)) {
-        return false;
-    }
-    return !reduction->arrays || take_array(reduction);
+        return session_reduce_array(r->session, input->path, input->source, a, reduction);
+    return run_whole(r, input, reduction) && (!reduction->arrays || take_array(reduction));
 }
 
 /* Whether the memory that an input takes can be limited, if it has to be. If not, there is an
@@ -798,20 +800,14 @@ static gpr_status add_device(const struct several *s, gpr_input *input, struct t
 static gpr_status add_input(const struct several *s, gpr_input *input, struct total *total)
 {
     struct reducer *r = s->r;
-    struct source *source = input->source;
     struct reduction reduction, one;
-    bool good;
 
     if (device_holds(input))
         return add_device(s, input, total);
     if (!set_input(r, input, s->request))
         return r->context->status;
     reduction.error.kind = ERROR_NONE;
-    if (input->pipe)
-        input->source = NULL;
-    good = input->pipe ? session_reduce_connected(r->session, input->path, source, &reduction)
-                       : session_reduce(r->session, input->path, &reduction);
-    if (!good)
+    if (!run_whole(r, input, &reduction))
         return lib_fail_error(r->context, input->path, NULL, &reduction.error);
     memset(&one, 0, sizeof one);
     for (size_t k = 0; reduction.arrays && k < arrays_count(reduction.arrays); k++)

@@ -867,16 +867,15 @@ static bool reduce_one_by_one(struct session *session, const char *path,
     return true;
 }
 
-/* Reduces all of an input. */
-static bool reduce_all(struct session *session, const char *path, struct source *connected,
-                       struct reduction *reduction)
+bool session_reduce_connected(struct session *session, const char *path, struct source *source,
+                              struct reduction *reduction)
 {
     bool good;
 
     forget_arrays(session);
-    good = reduce_input(
-        session, (struct input){.path = path, .source = connected, .connected = connected != NULL},
-        reduction);
+    good = reduce_input(session,
+                        (struct input){.path = path, .source = source, .connected = source != NULL},
+                        reduction);
     if (good && session->container && session->one_by_one)
         good = reduce_one_by_one(session, path, reduction);
     if (!session->options->stays)
@@ -886,13 +885,7 @@ static bool reduce_all(struct session *session, const char *path, struct source 
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
-    return reduce_all(session, path, NULL, reduction);
-}
-
-bool session_reduce_connected(struct session *session, const char *path, struct source *source,
-                              struct reduction *reduction)
-{
-    return reduce_all(session, path, source, reduction);
+    return session_reduce_connected(session, path, NULL, reduction);
 }
 
 bool session_reduce_array(struct session *session, const char *path, const struct source *container,

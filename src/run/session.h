@@ -43,7 +43,7 @@ bool session_expect(struct session *session, int count);
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
 /* Reduces an input in that way whose source is connected (source_connect), and is closed then. It
-   must not be repeatable: a file is opened anew for each pass. */
+   must not be repeatable: a file is opened anew for each pass. NULL: the path is opened. */
 bool session_reduce_connected(struct session *session, const char *path, struct source *source,
                               struct reduction *reduction);
 
