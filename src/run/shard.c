@@ -3,20 +3,11 @@
 #include "run/shard.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sys/operand.h"
-
-/* Properties of a file. */
-struct sized {
-    uint64_t units;
-    bool whole;      /* it has no parts */
-    int error;       /* why it cannot be had, as errno; 0 where it can */
-    bool compressed; /* it may have, between frames */
-};
 
 uint64_t shard_units(uint64_t bytes)
 {
@@ -35,18 +26,18 @@ uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end)
     return share(units, shard->number - 1, shard->of);
 }
 
-/* False where it is an input without a length, or cannot be read. */
-static bool find_size(const char *path, const struct source_options *options, struct sized *sized,
-                      struct error *error)
+/* Sets the properties of a file. False if it has no length, or cannot be read. */
+static bool find_size(const char *path, const struct source_options *options,
+                      struct shard_part *part, struct error *error)
 {
     const bool standard = strcmp(path, "-") == 0;
     struct source_facts facts;
     off_t begin = 0, size;
     struct stat status;
 
-    *sized = (struct sized){.units = 1, .whole = true};
+    *part = (struct shard_part){.units = 1};
     if (!operand_status(path, &status)) {
-        sized->error = errno;
+        part->error = errno;
         return true;
     }
     if (S_ISDIR(status.st_mode)) /* a store goes whole to one shard */
@@ -60,49 +51,31 @@ static bool find_size(const char *path, const struct source_options *options, st
     size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
     if (!source_look(path, options, &facts, error))
         return false;
-    *sized = (struct sized){.units = shard_units((uint64_t)size), .compressed = facts.compressed};
+    part->units = shard_units((uint64_t)size);
+    part->compressed = facts.compressed;
     return true;
 }
 
-/* The part of a file whose first unit is number `before` of all; units from `begin` up to `end` are
-   the shard's. */
-static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_t begin,
-                             uint64_t end)
+/* Gives a shard its part of a file whose first unit is number `before` of all; units from `begin` up to
+   `end` are the shard's. A compressed file is cut between frames, or goes whole to the shard that has
+   its first unit. Only shards that may get frames look for them. False where they cannot be read. */
+static bool cut(const char *path, const struct source_options *options, uint64_t before,
+                uint64_t begin, uint64_t end, struct shard_part *part, struct error *error)
 {
-    const uint64_t behind = before + sized->units;
-    struct shard_part part = {.part = {.begin = 0, .end = UINT64_MAX}};
-
-    if (sized->whole) {
-        part.any = before >= begin && before < end;
-        return part;
-    }
-    part.any = before < end && behind > begin;
-    if (begin > before)
-        part.part.begin = (begin - before) * SHARD_UNIT;
-    if (end < behind)
-        part.part.end = (end - before) * SHARD_UNIT;
-    return part;
-}
-
-/* Gives a shard its part of a compressed file: that is cut between frames, or goes whole to the
-   shard that has its first unit. Only shards that may get frames look for them. False where they
-   cannot be read. */
-static bool cut_compressed(const char *path, const struct source_options *options,
-                           const struct sized *sized, uint64_t before, uint64_t begin, uint64_t end,
-                           struct shard_part *part, struct error *error)
-{
-    const bool first = before >= begin && before < end, all = first && before + sized->units <= end;
+    const uint64_t behind = before + part->units;
+    const bool first = before >= begin && before < end;
     bool parts;
 
-    *part = cut(sized, before, begin, end);
-    if (!part->any || all)
+    part->any = before < end && behind > begin;
+    part->part.begin = begin > before ? (begin - before) * SHARD_UNIT : 0;
+    part->part.end = end < behind ? (end - before) * SHARD_UNIT : UINT64_MAX;
+    if (!part->compressed || !part->any || (first && behind <= end))
         return true;
     if (!source_cut(path, options, &part->part, &parts, error))
         return false;
-    if (parts)
-        part->any = part->part.begin < part->part.end;
-    else
-        *part = (struct shard_part){.any = first, .part = {.begin = 0, .end = UINT64_MAX}};
+    part->any = parts ? part->part.begin < part->part.end : first;
+    if (!parts)
+        part->part = (struct source_part){.begin = 0, .end = UINT64_MAX};
     return true;
 }
 
@@ -110,32 +83,22 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts, const char **failed,
                 struct error *error)
 {
-    struct sized *sized = calloc((size_t)count + 1, sizeof *sized);
     uint64_t units = 0, begin, end;
     bool good = true;
 
     *failed = NULL;
     error->kind = ERROR_NONE;
-    if (!sized)
-        return error_memory(error);
     for (int i = 0; i < count && good; i++) {
         *failed = paths[i];
-        good = find_size(paths[i], options, &sized[i], error);
-        units += sized[i].units;
+        good = find_size(paths[i], options, &parts[i], error);
+        units += parts[i].units;
     }
     begin = shard_range(shard, units, &end);
     units = 0;
     for (int i = 0; i < count && good; i++) {
         *failed = paths[i];
-        if (sized[i].compressed)
-            good =
-                cut_compressed(paths[i], options, &sized[i], units, begin, end, &parts[i], error);
-        else
-            parts[i] = cut(&sized[i], units, begin, end);
-        parts[i].error = sized[i].error;
-        parts[i].units = sized[i].units;
-        units += sized[i].units;
+        good = cut(paths[i], options, units, begin, end, &parts[i], error);
+        units += parts[i].units;
     }
-    free(sized);
     return good;
 }

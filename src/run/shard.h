@@ -32,7 +32,8 @@ struct shard_part {
     bool any;  /* the shard has a part of the file */
     int error; /* an errno: the size of the file is unknown, and processes that know it may have
                   divided the files differently; 0: the size is known */
-    uint64_t units;          /* units of the whole file */
+    uint64_t units;          /* units of the whole file; 1 if it cannot be divided */
+    bool compressed;         /* the file may be cut, between frames */
     struct source_part part; /* the part, if `any` */
 };
 
