@@ -286,7 +286,8 @@ static bool pass_checks(struct engine_decoder *u)
                 return true;
             if (!check(u, error, "verifying checksums"))
                 return false;
-            cuda_clock_note(&u->clock, &u->times.checks, c->begun, c->hashed, c->bytes);
+            cuda_clock_note(&u->clock, &u->times.lines[ENGINE_CHECKS], c->begun, c->hashed,
+                            c->bytes);
             if (*c->wrong < c->count && !u->wrong) {
                 u->wrong = true;
                 u->wrong_frame = c->frames[*c->wrong];
@@ -538,7 +539,7 @@ static bool collect(struct engine_decoder *u, struct mirror *m, bool wait)
     m->busy = false;
     if (!u->sums.job.kind->collect(&u->sums.job, (unsigned)(m - u->mirrors), u->error))
         return false;
-    cuda_clock_note(&u->clock, &u->times.kernels, m->begun, m->done, m->bytes);
+    cuda_clock_note(&u->clock, &u->times.lines[ENGINE_KERNELS], m->begun, m->done, m->bytes);
     return true;
 }
 
@@ -720,7 +721,7 @@ static bool take_batch(struct engine_decoder *u)
         decoder_failed(u);
         return false;
     }
-    cuda_clock_note(&u->clock, &u->times.gpu_decode, o->begun, o->done, o->size);
+    cuda_clock_note(&u->clock, &u->times.lines[ENGINE_DECODES], o->begun, o->done, o->size);
     if (!u->refused && !u->stopped && !pass_parts(u, o))
         return false;
     if (!u->refused && !u->stopped) {
@@ -1007,7 +1008,7 @@ static void note_copy(void *decoder, cudaEvent_t begun, cudaEvent_t done, uint64
 {
     struct engine_decoder *u = decoder;
 
-    cuda_clock_note(&u->clock, &u->times.copies, begun, done, bytes);
+    cuda_clock_note(&u->clock, &u->times.lines[ENGINE_COPIES], begun, done, bytes);
 }
 
 static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
@@ -1137,10 +1138,7 @@ void decoder_close(struct engine_decoder *u)
     free(u->frames);
     free(u->on_device);
     free(u->parts);
-    timeline_free(&u->times.copies);
-    timeline_free(&u->times.gpu_decode);
-    timeline_free(&u->times.checks);
-    timeline_free(&u->times.kernels);
+    engine_times_free(&u->times);
     free(u);
 }
 

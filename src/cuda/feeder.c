@@ -187,8 +187,10 @@ static bool collect(struct feeder *f, struct slot *slot)
     slot->busy = false;
     if (f->setup.timed) {
         bytes = slot->chunk.count * f->setup.element_size;
-        cuda_clock_note(&f->clock, &f->times.copies, slot->begun, slot->copied, bytes);
-        cuda_clock_note(&f->clock, &f->times.kernels, slot->copied, slot->done, bytes);
+        cuda_clock_note(&f->clock, &f->times.lines[ENGINE_COPIES], slot->begun, slot->copied,
+                        bytes);
+        cuda_clock_note(&f->clock, &f->times.lines[ENGINE_KERNELS], slot->copied, slot->done,
+                        bytes);
     }
     return true;
 }

@@ -96,17 +96,30 @@ enum engine_status {
 /* The most GPUs one run uses. */
 #define ENGINE_DEVICES_MAX 64
 
+/* Work of a device. */
+enum engine_work {
+    ENGINE_COPIES,  /* copies to the device were running or queued */
+    ENGINE_DECODES, /* the device decompressed */
+    ENGINE_CHECKS,  /* the device verified checksums */
+    ENGINE_KERNELS, /* the device reduced */
+    ENGINE_WORKS
+};
+
 /* Times of a worker, in nanoseconds; timelines are by clock_now. Workers of one device share it, so
    their times may overlap. */
 struct engine_times {
-    uint64_t wait;              /* waiting for a free buffer */
-    uint64_t reduce;            /* reducing on the CPU */
-    unsigned device;            /* the worker's device, an index of engine_needs.devices */
-    struct timeline copies;     /* copies to the device were running or queued */
-    struct timeline gpu_decode; /* the device decompressed */
-    struct timeline checks;     /* the device verified checksums */
-    struct timeline kernels;    /* the device reduced */
+    uint64_t wait;                       /* waiting for a free buffer */
+    uint64_t reduce;                     /* reducing on the CPU */
+    unsigned device;                     /* the worker's device, an index of engine_needs.devices */
+    struct timeline lines[ENGINE_WORKS]; /* of enum engine_work */
 };
+
+/* Frees the timelines. */
+static inline void engine_times_free(struct engine_times *times)
+{
+    for (int i = 0; i < ENGINE_WORKS; i++)
+        timeline_free(&times->lines[i]);
+}
 
 struct engine_state;
 struct engine_worker;

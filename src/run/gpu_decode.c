@@ -740,10 +740,8 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     partial_merge(&first->partial, &partial);
     w->stats.elements += partial.count;
     w->stats.times.device = times.device;
-    timeline_join(&w->stats.times.copies, &times.copies);
-    timeline_join(&w->stats.times.kernels, &times.kernels);
-    timeline_join(&w->stats.times.gpu_decode, &times.gpu_decode);
-    timeline_join(&w->stats.times.checks, &times.checks);
+    for (int i = 0; i < ENGINE_WORKS; i++)
+        timeline_join(&w->stats.times.lines[i], &times.lines[i]);
     x->run->checked.bytes += x->hashed;
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;

@@ -78,22 +78,14 @@ static void add_worker(const struct run *run, const struct worker *w, struct pro
     p->cpu_time += stats->cpu_time;
 }
 
-/* The timeline of a worker's device for a stage. */
-static struct timeline *timeline_of(struct worker *w, enum profile_stage stage)
-{
-    struct engine_times *times = &w->stats.times;
+/* The stages that GPUs do, by enum engine_work. */
+static const enum profile_stage gpu_stages[ENGINE_WORKS] = {PROFILE_COPY, PROFILE_GPU_DECODE,
+                                                            PROFILE_VERIFY, PROFILE_KERNEL};
 
-    return stage == PROFILE_COPY         ? &times->copies
-           : stage == PROFILE_GPU_DECODE ? &times->gpu_decode
-           : stage == PROFILE_VERIFY     ? &times->checks
-                                         : &times->kernels;
-}
-
-/* Adds the timelines of one stage of one device. */
-static void add_device(const struct run *run, unsigned device, enum profile_stage stage,
-                       struct profile *p)
+/* Adds the timelines of one kind of work of one device. */
+static void add_device(const struct run *run, unsigned device, int kind, struct profile *p)
 {
-    struct profile_work *work = &p->stages[stage];
+    struct profile_work *work = &p->stages[gpu_stages[kind]];
     struct timeline line = {0};
     struct timeline_total total;
 
@@ -101,27 +93,24 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
         struct worker *w = &run->workers[i];
 
         if (w->run && w->stats.times.device == device)
-            timeline_join(&line, timeline_of(w, stage));
+            timeline_join(&line, &w->stats.times.lines[kind]);
     }
     total = timeline_total(&line);
     timeline_free(&line);
     work->bytes += total.bytes;
     work->busy += total.busy;
     work->capacity += total.extent;
-    p->gpus += stage == PROFILE_COPY && total.bytes > 0;
+    p->gpus += kind == ENGINE_COPIES && total.bytes > 0;
 }
 
 /* The stages of the GPUs, which reduced so many bytes. */
 static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 {
-    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_GPU_DECODE, PROFILE_VERIFY,
-                                                PROFILE_KERNEL};
-
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        struct profile_work *work = &p->stages[stages[i]];
+    for (int i = 0; i < ENGINE_WORKS; i++) {
+        struct profile_work *work = &p->stages[gpu_stages[i]];
 
         for (unsigned device = 0; device < run->gpu->needs.device_count; device++)
-            add_device(run, device, stages[i], p);
+            add_device(run, device, i, p);
         /* Stretches beyond the capacity of timelines went as the rest did. Batches of compressed
            input are large, and other bytes are copied than reduced. */
         if (!run->decode && work->bytes > 0 && work->bytes < bytes) {

@@ -299,12 +299,8 @@ static void dismiss_workers(const struct session *session)
     for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++) {
         struct worker *w = &session->workers[i];
 
-        if (w->run) {
-            timeline_free(&w->stats.times.copies);
-            timeline_free(&w->stats.times.gpu_decode);
-            timeline_free(&w->stats.times.checks);
-            timeline_free(&w->stats.times.kernels);
-        }
+        if (w->run)
+            engine_times_free(&w->stats.times);
         w->run = NULL;
     }
 }

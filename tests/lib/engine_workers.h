@@ -31,8 +31,7 @@ static inline bool engine_workers_end(const struct engine *engine,
             good = false;
         }
         partial_merge(total, &partial);
-        timeline_free(&times.copies);
-        timeline_free(&times.kernels);
+        engine_times_free(&times);
         engine->worker_close(workers[i]);
     }
     return good;

@@ -177,7 +177,7 @@ static void check_engine(const struct engine *engine, struct engine_state *state
 /* Checks the times of a worker after two chunks of 4096 bytes between `begun` and `ended`. */
 static void check_times(struct engine_times *times, uint64_t begun, uint64_t ended)
 {
-    const struct timeline *lines[] = {&times->copies, &times->kernels};
+    const struct timeline *lines[] = {&times->lines[ENGINE_COPIES], &times->lines[ENGINE_KERNELS]};
     struct tap_family family = {0};
 
     for (int i = 0; i < 2; i++) {
@@ -193,8 +193,7 @@ static void check_times(struct engine_times *times, uint64_t begun, uint64_t end
         tap_case(&family, lines[0]->spans[j].begin <= lines[1]->spans[j].begin,
                  "kernel %zu is before its copy", j);
     tap_family_end(&family, "cuda: copies and kernels have their time, and on the host's clock");
-    timeline_free(&times->copies);
-    timeline_free(&times->kernels);
+    engine_times_free(times);
 }
 
 /* A chunk that cannot be copied fails; it, and what follows, is handed back, and what came before
