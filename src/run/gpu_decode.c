@@ -301,19 +301,13 @@ static void end(struct feed *x)
 /* Notes what has been reduced meanwhile, as a chunk of the worker's. */
 static void note_reduced(struct feed *x, struct worker *w)
 {
-    const uint64_t reduced = x->ops->progress(x->decoder).reduced, now = clock_now();
-    struct worker_stats *stats = &w->stats;
-    enum profile_phase phase;
+    const uint64_t reduced = x->ops->progress(x->decoder).reduced;
 
     if (reduced == x->reduced)
         return;
-    stats->chunks++;
-    phase = phases_note_chunk(&x->run->phases, stats->chunks, now);
-    stats->phase_elements[phase] += reduced - x->reduced;
+    worker_note_chunk(w, reduced - x->reduced, clock_now());
     if (x->reduced == 0)
         phases_note_ramped(&x->run->phases);
-    if (stats->first_chunk_at == 0)
-        stats->first_chunk_at = now;
     x->reduced = reduced;
 }
 
@@ -335,19 +329,11 @@ static bool found_nan(const struct feed *x)
 /* The GPU has failed. */
 static void engine_failed(struct feed *x, struct worker *w)
 {
-    struct run *run = x->run;
-    const char *reason = x->ops->progress(x->decoder).error;
-
     x->failed = true;
-    if (run->options->device == DEVICE_AUTO) {
-        gpu_fail(run->gpu, reason);
-        log_warn(run->options->input.log, run->info->name, NO_ADVICE,
-                 "GPU failed: %s; continuing on the CPU", reason);
-        compressed_refuse(run->source);
-        return;
-    }
-    source_error(run->source, ERROR_GPU, "GPU: %s", reason);
-    w->failed = true;
+    if (worker_engine_failed(x->run, ENGINE_CUDA, x->ops->progress(x->decoder).error))
+        compressed_refuse(x->run->source);
+    else
+        w->failed = true;
 }
 
 /* Tells the source what parts have decoded to. False when that makes the work useless. */

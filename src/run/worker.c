@@ -140,15 +140,14 @@ static uint64_t amount(const struct run *run, const struct chunk *chunk)
                        : chunk->count;
 }
 
-/* Notes that a chunk was handed out. */
-static void note_chunk(struct worker *w, const struct chunk *chunk, uint64_t now)
+void worker_note_chunk(struct worker *w, uint64_t some, uint64_t now)
 {
     struct worker_stats *stats = &w->stats;
     enum profile_phase phase;
 
     stats->chunks++;
     phase = phases_note_chunk(&w->run->phases, stats->chunks, now);
-    stats->phase_elements[phase] += amount(w->run, chunk);
+    stats->phase_elements[phase] += some;
     if (stats->chunks == 1) {
         stats->first_chunk_at = now;
         if (w->first)
@@ -186,7 +185,7 @@ static enum source_status get_chunk(struct worker *w, const struct chunk_request
     switch (status) {
     case SOURCE_CHUNK:
         held->chunks[held->count++] = *chunk;
-        note_chunk(w, chunk, now);
+        worker_note_chunk(w, amount(w->run, chunk), now);
         break;
     case SOURCE_END:
         phases_note_end(&w->run->phases, now);
@@ -276,11 +275,9 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
     return status != ENGINE_FAILED;
 }
 
-/* Handles a failure of the worker's engine. True if the work can go on without it. */
-static bool engine_failed(struct worker *w, const char *reason)
+bool worker_engine_failed(struct run *run, enum engine_id engine, const char *reason)
 {
-    struct run *run = w->run;
-    bool gpu = w->engine == ENGINE_CUDA;
+    const bool gpu = engine == ENGINE_CUDA;
 
     if (gpu && run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason); /* nor is it used for the inputs that follow */
@@ -334,7 +331,7 @@ void work_run(struct worker *w)
     bool good;
 
     if (!ew) {
-        w->failed = is_needed(w) && !engine_failed(w, reason);
+        w->failed = is_needed(w) && !worker_engine_failed(w->run, w->engine, reason);
         return;
     }
     stats->cpu_time = w->short_run ? 0 : clock_thread();
@@ -352,7 +349,7 @@ void work_run(struct worker *w)
         struct chunk chunks[ENGINE_PENDING_MAX];
         unsigned count = engine->unfinished(ew, chunks);
 
-        w->failed = !engine_failed(w, engine->worker_error(ew)) ||
+        w->failed = !worker_engine_failed(w->run, w->engine, engine->worker_error(ew)) ||
                     !reduce_on_cpu(w, chunks, count) || !drain(w);
     }
     end_cpu_worker(w);

@@ -78,6 +78,13 @@ void worker_close_kept(struct worker *w);
    says whether it failed; the source knows why. */
 void work_run(struct worker *w);
 
+/* Notes that a worker has got its next chunk: of so many elements, or, of several arrays, bytes. */
+void worker_note_chunk(struct worker *w, uint64_t some, uint64_t now);
+
+/* Handles a failure of an engine: gives a GPU up that was not demanded, with a warning. True if the work
+   can go on without the engine; else the source has failed. */
+bool worker_engine_failed(struct run *run, enum engine_id engine, const char *reason);
+
 /* Reduces on the CPU in place of the engine that reduced the input so far. False when it failed. */
 bool work_on_cpu(struct worker *w);
 
