@@ -155,7 +155,7 @@ struct diff {
     struct mutex mutex;
     struct team own_team; /* of the workers, if the options have none */
     struct team *team;
-    void (*work)(struct diff_worker *w); /* the task of all workers */
+    bool (*work)(struct diff_worker *w); /* the task of all workers; false on failure */
     _Atomic bool decided;                /* with verdict_only: something differs */
 
     uint64_t begun_at, ended_at;
@@ -1568,14 +1568,13 @@ static bool begin_worker(struct diff_worker *w)
     return w->number == 0 && no_memory(w->diff); /* one at least is needed */
 }
 
-/* Compares until there is nothing left; the second time, takes the sums of the elements in
-   d->unseen. */
-static void work_first(struct diff_worker *w)
+/* Compares until there is nothing left. */
+static bool work_first(struct diff_worker *w)
 {
     struct diff *d = w->diff;
     const unsigned char *const at_hand[DIFF_SIDES] = {NULL, NULL};
     struct diff_range range;
-    bool good = begin_worker(w);
+    bool good = true;
     size_t k;
 
     /* Each takes a pair of its own in order as long as there are any: what decodes them is one
@@ -1593,9 +1592,7 @@ static void work_first(struct diff_worker *w)
     /* And then helps with those that are under way. */
     for (k = 0; good && k < d->ordered; k++)
         good = compare_in_order(w, k);
-    if (good)
-        (void)hand_in(w);
-    leave(w, SIZE_MAX);
+    return good;
 }
 
 /* A call of cpu_compare_look. */
@@ -1636,17 +1633,16 @@ static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
     return true;
 }
 
-static void work_again(struct diff_worker *w)
+/* Takes the sums of the elements in d->unseen. */
+static bool work_again(struct diff_worker *w)
 {
     struct diff *d = w->diff;
-    bool good = begin_worker(w);
+    bool good = true;
     size_t k;
 
     while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_unseen, 1)) < d->unseen.count)
         good = look_at_range(w, &d->unseen.list[k]);
-    if (good)
-        (void)hand_in(w);
-    leave(w, SIZE_MAX);
+    return good;
 }
 
 /*
@@ -1725,14 +1721,13 @@ static bool digest_elements(const struct diff_worker *w, const struct diff_item 
 }
 
 /* Finds digests of arrays until there are no more. */
-static void work_digest(struct diff_worker *w)
+static bool work_digest(struct diff_worker *w)
 {
     struct diff *d = w->diff;
     const struct cpu_kernels *kernels = cpu_kernels_choose(d->request->options->kernels);
-    bool good = begin_worker(w);
     size_t k;
 
-    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_lone, 1)) < d->lone_count) {
+    while (!stopped(d) && (k = atomic_fetch_add(&d->next_lone, 1)) < d->lone_count) {
         struct diff_lone *lone = &d->lone[k];
         const struct container_array *array = lone->item->sides[side_of(lone->item)].array;
         const struct engine_columns columns = {array->dimensions, array->sizes};
@@ -1740,14 +1735,13 @@ static void work_digest(struct diff_worker *w)
             cpu_digest_open(NULL, kernels, lone->type,
                             array->fortran_order && array->dimensions > 1 ? &columns : NULL, true);
 
-        if (!digest) {
-            (void)no_memory(d);
-            return;
-        }
+        if (!digest)
+            return no_memory(d);
         lone->found = digest_elements(w, lone->item, digest);
         lone->digest = cpu_digest_find(digest);
         cpu_digest_close(digest);
     }
+    return true;
 }
 
 /* Compares types, numbers of elements, scales and digests: 0 if they are equal. */
@@ -2087,8 +2081,11 @@ void diff_close(struct diff *d)
 static void run_task(void *diff, unsigned number)
 {
     const struct diff *d = diff;
+    struct diff_worker *w = &d->workers[number];
 
-    d->work(&d->workers[number]);
+    if (begin_worker(w) && d->work(w))
+        (void)hand_in(w);
+    leave(w, SIZE_MAX);
 }
 
 /* Bytes of the input that have been read. */
@@ -2130,7 +2127,7 @@ static void cancel(const struct diff *d)
 }
 
 /* Has `count` workers do their work. One does it here if it is little, and without threads. */
-static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
+static void run_workers(struct diff *d, unsigned count, bool (*work)(struct diff_worker *w))
 {
     const struct progress_observer *progress = d->request->options->progress;
     const struct team_job job = {.work = run_task, .context = d};
@@ -2138,7 +2135,7 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
     d->work = work;
     if ((count == 1 && bytes_in_all(d) <= 2 * BYTES_OF_WORKER) ||
         team_start(d->team, 0, count, &job) == 0) {
-        work(&d->workers[0]);
+        run_task(d, 0);
         return;
     }
     while (!team_wait(d->team, progress ? TICK : 0)) {
