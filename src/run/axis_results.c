@@ -561,37 +561,18 @@ static inline bool divide_sum(double high, double low, double count, double *mea
 /* Slices that are finished together, before those that this leaves are finished one by one. */
 #define FINISHED_TOGETHER ((size_t)256)
 
-/* Sets means of all slices that needed no partial result. */
-static void finish_means(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
-                         const struct operation *op, double *values)
-{
-    const double count = (double)b->plan->layout->length;
-    bool known[FINISHED_TOGETHER];
-
-    for (size_t i = 0, n; i < b->count; i += n) {
-        const struct cpu_finish sums = {
-            .high = s->high + from + i, .low = s->low + from + i, .count = count};
-        size_t done = 0;
-
-        n = b->count - i < FINISHED_TOGETHER ? b->count - i : FINISHED_TOGETHER;
-        if (count < 0x1p53)
-            done = b->kernels->finish_means(&sums, n, values + i, known);
-        for (size_t k = 0; k < n; k++)
-            if (!(k < done && known[k]) &&
-                !divide_sum(sums.high[k], sums.low[k], count, &values[i + k]) &&
-                !s->used[from + i + k] && !slices_is_special(s, from + i + k))
-                values[i + k] = finish_exact(b, s, from + i + k, op);
-    }
-}
-
-/* Sets *f to what kernels need to set an operation of the squares of slices from number i on, of n numbers
-   each. False where they do not know it. */
-static bool find_spreads(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
-                         const struct operation *op, uint64_t n, struct cpu_finish *f)
+/* Sets *f to what kernels need to set the mean, or an operation of the squares, of slices from number i
+   on, of n numbers each. False where they do not know it. */
+static bool find_sums(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                      const struct operation *op, uint64_t n, struct cpu_finish *f)
 {
     const struct spread spread = spread_of(plan, op, n);
     double lost = 1;
 
+    if (op->member == MEMBER(mean)) {
+        *f = (struct cpu_finish){.high = s->high + i, .low = s->low + i, .count = (double)n};
+        return n >> 53 == 0;
+    }
     *f = (struct cpu_finish){.high = spread.of_sum ? s->high + i : NULL,
                              .low = s->low + i,
                              .count = (double)spread.count,
@@ -605,11 +586,13 @@ static bool find_spreads(const struct axis_plan *plan, const struct cpu_slices *
     return lost == 0;
 }
 
-/* Sets an operation of squares of all slices that needed no partial result and are not special. */
-static void finish_all_squares(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
-                               const struct operation *op, double *values)
+/* Sets the mean, or an operation of the squares, of all slices that needed no partial result and are not
+   special: by kernels, and of those that these do not know one by one. */
+static void finish_sums(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                        const struct operation *op, double *values)
 {
     const uint64_t length = b->plan->layout->length;
+    const bool mean = op->member == MEMBER(mean);
     bool known[FINISHED_TOGETHER];
 
     for (size_t i = 0, n; i < b->count; i += n) {
@@ -617,19 +600,25 @@ static void finish_all_squares(const struct axis_batch *b, const struct cpu_slic
         size_t done = 0;
 
         n = b->count - i < FINISHED_TOGETHER ? b->count - i : FINISHED_TOGETHER;
-        if (find_spreads(b->plan, s, from + i, op, length, &sums))
-            done = b->kernels->finish_spreads(&sums, n, values + i, known);
-        for (size_t k = 0; k < n; k++)
-            if (!(k < done && known[k] && cpu_slices_have_squares(s, from + i + k)) &&
-                !s->used[from + i + k] && !slices_is_special(s, from + i + k) &&
-                !finish_squares(b->plan, s, from + i + k, op, length, &values[i + k]))
-                values[i + k] = finish_exact(b, s, from + i + k, op);
+        if (find_sums(b->plan, s, from + i, op, length, &sums))
+            done = (mean ? b->kernels->finish_means
+                         : b->kernels->finish_spreads)(&sums, n, values + i, known);
+        for (size_t k = 0; k < n; k++) {
+            const size_t slice = from + i + k;
+            double *const value = &values[i + k];
+
+            if (!(k < done && known[k] && (mean || cpu_slices_have_squares(s, slice))) &&
+                !s->used[slice] && !slices_is_special(s, slice) &&
+                !(mean ? divide_sum(s->high[slice], s->low[slice], (double)length, value)
+                       : finish_squares(b->plan, s, slice, op, length, value)))
+                *value = finish_exact(b, s, slice, op);
+        }
     }
 }
 
 /* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
-   False where it takes a partial result to do that. With `alike` these are all that there are. */
-static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
+   With `alike` these are all that there are. */
+static void finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
                          bool alike)
 {
     const struct operation *op = b->plan->operations[j];
@@ -638,59 +627,55 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
 
     if (axis_kind(b->plan, op) == AXIS_INTEGER) {
         finish_integers(b, s, from, j, alike);
-        return true;
+        return;
     }
-    if (operation_quantile(op) != 0) /* the caller puts them there */
-        return true;
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
         round_sums(values.number, s->high + from, s->low + from, b->count,
                    s->low_used || s->kind == CPU_SLICES_ROWS);
-        return true;
+        break;
     case MEMBER(min):
     case MEMBER(max): /* these, too */
         cpu_slices_extremes(s, from, b->count, op->member == MEMBER(min), values.number);
-        return true;
+        break;
     case MEMBER(count):
     case MEMBER(missing):
     case MEMBER(nan):
     case MEMBER(infinity):
         for (size_t i = 0; i < b->count; i++)
             values.count[i] = op->member == MEMBER(count) ? length : 0;
-        return true;
+        break;
     case MEMBER(argmin):
     case MEMBER(argmax):
         for (size_t i = 0; i < b->count; i++)
             values.count[i] = find_index(b->plan, s, from + i, op);
-        return true;
+        break;
     case MEMBER(zeros):
     case MEMBER(negatives):
     case MEMBER(subnormals):
         for (size_t i = 0; i < b->count; i++)
             values.count[i] = cpu_slices_count(s, from + i, counted_by(op));
-        return true;
+        break;
     case MEMBER(l1):
     case MEMBER(absmin):
         finish_magnitudes(b, s, from, op, values.number);
-        return true;
+        break;
     case MEMBER(absmax):
     case MEMBER(range):
         for (size_t i = 0; i < b->count; i++)
             if (!s->used[from + i])
                 values.number[i] = extreme_magnitude(b->plan, s, from + i, op);
-        return true;
+        break;
     case MEMBER(mean):
-        finish_means(b, s, from, op, values.number);
-        return true;
     case MEMBER(sumsq):
     case MEMBER(l2):
     case MEMBER(rms):
     case MEMBER(var):
     case MEMBER(std):
-        finish_all_squares(b, s, from, op, values.number);
-        return true;
-    default: /* a place in a struct, of which there are many */
-        return false;
+        finish_sums(b, s, from, op, values.number);
+        break;
+    default: /* a quantile, which the caller puts there */
+        break;
     }
 }
 
@@ -732,20 +717,21 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     const uint64_t present = b->plan->layout->length - special->missing;
     const uint64_t numbers = present - special->nan;
     const bool propagates = special->nan > 0 && !skip;
+    const bool infinite = special->positive > 0 || special->negative > 0;
 
     /* The value of NaNs alone is NaN, or 0, or missing. */
     if (numbers == 0 && !propagates)
         return false;
     if (axis_kind(b->plan, op) == AXIS_INTEGER)
         return !scale->given;
-    if (operation_quantile(op) != 0)
+    if (propagates && axis_kind(b->plan, op) == AXIS_NUMBER) {
+        values.number[i] = NAN;
         return true;
+    }
     switch (op->member) {
     case MEMBER(sum):
     case MEMBER(mean):
-        if (propagates)
-            values.number[i] = NAN;
-        else if (special->positive > 0 || special->negative > 0)
+        if (infinite)
             values.number[i] =
                 partial_infinite_sum(reverse ? special->negative : special->positive,
                                      reverse ? special->positive : special->negative);
@@ -758,9 +744,7 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
         return true;
     case MEMBER(min):
     case MEMBER(max):
-        if (propagates)
-            values.number[i] = NAN;
-        else if (scale->given)
+        if (scale->given)
             values.number[i] = scale_extreme(b->plan, s, from + i, op->member == MEMBER(min));
         return true;
     case MEMBER(sumsq):
@@ -768,21 +752,16 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     case MEMBER(rms):
     case MEMBER(var):
     case MEMBER(std):
-        if (!propagates && special->positive == 0 && special->negative == 0)
+        if (!infinite)
             return finish_squares(b->plan, s, from + i, op, numbers, &values.number[i]);
-        values.number[i] =
-            propagates || op->member == MEMBER(var) || op->member == MEMBER(std) ? NAN : INFINITY;
+        values.number[i] = op->member == MEMBER(var) || op->member == MEMBER(std) ? NAN : INFINITY;
         return true;
     case MEMBER(absmax):
     case MEMBER(absmin):
     case MEMBER(range):
-        if (propagates)
-            values.number[i] = NAN;
         return !scale->given;
     case MEMBER(l1):
-        if (propagates)
-            values.number[i] = NAN;
-        else if (special->positive > 0 || special->negative > 0)
+        if (infinite)
             values.number[i] = INFINITY;
         return true;
     case MEMBER(argmin):
@@ -805,8 +784,8 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     case MEMBER(infinity):
         values.count[i] = special->positive + special->negative;
         return true;
-    default:
-        return false;
+    default: /* a quantile */
+        return true;
     }
 }
 
@@ -828,7 +807,7 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     const struct axis_plan *plan = b->plan;
     const uint64_t length = plan->layout->length;
     const bool scaled = plan->scale.given;
-    bool plain = s->fast && length > 0;
+    const bool plain = s->fast && length > 0;
     const bool alike = plain && !scaled && !s->special_used && !memchr(s->used + from, 1, count);
     struct partial p;
 
@@ -837,11 +816,9 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     b->refused = false;
     memset(b->narrow, 0, sizeof b->narrow);
     for (size_t j = 0; j < plan->operation_count && plain && !scaled; j++)
-        plain = finish_plain(b, s, from, j, alike);
-    if (plain && alike)
+        finish_plain(b, s, from, j, alike);
+    if (alike)
         return;
-    /* Results are found again, one by one, where an operation could not be found of all. */
-    memset(b->narrow, 0, sizeof b->narrow);
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i] &&
             ((!scaled && !slices_is_special(s, from + i)) || finish_all_special(b, s, from, i)))
