@@ -220,8 +220,9 @@ static bool has_elements(const gpr_accumulator *a)
     return a->ranges.count > 0 || a->worker || a->device || a->partial.count > 0;
 }
 
-/* Makes an accumulator that is empty one of a kind, of elements with this scale; of others, sees
-   whether they are so. A status other than GPR_OK is that of the context. */
+/* Makes an accumulator without elements ready for some of a kind, with this scale; of others, sees
+   whether they are so. Its kind is set once it has them. A status other than GPR_OK is that of the
+   context. */
 static gpr_status begin(gpr_accumulator *a, enum accumulator_kind kind, const struct scale *scale)
 {
     if (kind == ACCUMULATOR_BAG && (a->request.wants & PARTIAL_WHERE))
@@ -242,7 +243,6 @@ static gpr_status begin(gpr_accumulator *a, enum accumulator_kind kind, const st
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulator has elements of another scale");
     }
-    a->kind = kind;
     a->scale = *scale;
     a->wants = a->request.wants;
     (void)scale_find_split(&a->scale, a->type, &a->wants, &a->split);
@@ -343,18 +343,10 @@ static gpr_status check_view(const gpr_accumulator *a, const gpr_view *view)
     return GPR_OK;
 }
 
-/* Makes an accumulator to which nothing could be added what it was. Returns the status. */
-static gpr_status add_nothing(gpr_accumulator *a, enum accumulator_kind before)
-{
-    a->kind = before;
-    return a->context->status;
-}
-
 gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *view)
 {
     FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
-    const enum accumulator_kind before = a->kind;
     gpr_view v;
 
     lib_begin(a->context);
@@ -365,7 +357,10 @@ gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *vie
         view_reorder(&v.view);
         view = &v;
     }
-    return reduce_view(a, view, 0) == GPR_OK ? GPR_OK : add_nothing(a, before);
+    if (reduce_view(a, view, 0) != GPR_OK)
+        return a->context->status;
+    a->kind = ACCUMULATOR_BAG;
+    return GPR_OK;
 }
 
 gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
@@ -373,13 +368,13 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
 {
     FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
-    const enum accumulator_kind before = a->kind;
     const struct scale none = {.given = false};
     const struct view_layout layout = {
         .data = data, .rank = 1, .sizes = {count}, .strides = {(int64_t)element_size(a->type)}};
     struct cuda_array_terms terms = {.type = a->type,
                                      .missing = a->missing.count > 0 ? &a->missing : NULL};
     struct error error = {.kind = ERROR_NONE};
+    bool good;
 
     lib_begin(a->context);
     if (count > INT64_MAX / element_size(a->type))
@@ -387,11 +382,10 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
     if (begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
         return a->context->status;
     terms.wants = a->wants;
-    if (cuda_array_add(&a->device, &terms, &layout, count, 0, -1, stream, &error))
-        return GPR_OK;
-    if (!a->device)
-        a->kind = before;
-    return lib_fail_error(a->context, NULL, NULL, &error);
+    good = cuda_array_add(&a->device, &terms, &layout, count, 0, -1, stream, &error);
+    if (good || a->device)
+        a->kind = ACCUMULATOR_BAG;
+    return good ? GPR_OK : lib_fail_error(a->context, NULL, NULL, &error);
 }
 
 gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
@@ -399,7 +393,6 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
 {
     FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
-    const enum accumulator_kind before = a->kind;
     const uint64_t count = view->view.elements;
     const struct partial_range range = {start, start + count};
     struct partial_range found;
@@ -412,15 +405,15 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
     if (count > 0 && ranges_find(&a->ranges, start, &found) && found.begin < range.end)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "element %" PRIu64 " has been added before",
                         found.begin > start ? found.begin : start);
-    if (begin(a, ACCUMULATOR_PLACED, &view->view.scale) != GPR_OK || count == 0)
+    if (begin(a, ACCUMULATOR_PLACED, &view->view.scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, 1)) {
-        (void)lib_fail_memory(a->context);
-        return add_nothing(a, before);
-    }
+    if (!ranges_reserve(&a->ranges, 1))
+        return lib_fail_memory(a->context);
     if (reduce_view(a, view, start) != GPR_OK)
-        return add_nothing(a, before);
-    ranges_add(&a->ranges, range);
+        return a->context->status;
+    if (count > 0)
+        ranges_add(&a->ranges, range);
+    a->kind = ACCUMULATOR_PLACED;
     return GPR_OK;
 }
 
@@ -459,6 +452,7 @@ static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t
         ranges_add(&a->ranges, range);
     a->of = a->of > found->of ? a->of : found->of;
     partial_merge(&a->partial, &found->partial);
+    a->kind = ACCUMULATOR_PLACED;
     return GPR_OK;
 }
 
@@ -466,7 +460,6 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
 {
     FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
-    const enum accumulator_kind before = a->kind;
     gpr_result *result;
     gpr_status status;
 
@@ -485,7 +478,7 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
         return a->context->status;
     status = take_result(a, input, array, &result->found);
     gpr_result_free(result);
-    return status == GPR_OK ? GPR_OK : add_nothing(a, before);
+    return status;
 }
 
 /*
@@ -532,7 +525,6 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
 {
     FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
-    const enum accumulator_kind before = a->kind;
     struct partial_range range = {0, 0};
     struct partial p;
     uint64_t index;
@@ -553,14 +545,13 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
                    : lib_fail(a->context, other->context->status, "%s", other->context->text);
     if (begin(a, other->kind, &other->scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, other->ranges.count)) {
-        (void)lib_fail_memory(a->context);
-        return add_nothing(a, before);
-    }
+    if (!ranges_reserve(&a->ranges, other->ranges.count))
+        return lib_fail_memory(a->context);
     while (ranges_find(&other->ranges, range.end, &range))
         ranges_add(&a->ranges, range);
     a->of = a->of > other->of ? a->of : other->of;
     partial_merge(&a->partial, &p);
+    a->kind = other->kind;
     return GPR_OK;
 }
 
@@ -688,8 +679,10 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
         ranges_add(&a->ranges, t->ranges[i]);
     partial_text_forget(&t->partial, a->wants);
     a->partial = t->partial;
-    if (t->bag && t->partial.count == 0) /* it may still be placed */
-        a->kind = ACCUMULATOR_EMPTY;
+    if (!t->bag)
+        a->kind = ACCUMULATOR_PLACED;
+    else if (t->partial.count > 0) /* if not, it may still be placed */
+        a->kind = ACCUMULATOR_BAG;
     return GPR_OK;
 }
 
