@@ -155,20 +155,6 @@ gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *
     return result->context->status;
 }
 
-/* Copies a text as snprintf does. Returns its length. */
-static size_t copy_text(char *to, size_t size, const char *text)
-{
-    const size_t length = strlen(text);
-
-    if (size > 0) {
-        const size_t some = length < size ? length : size - 1;
-
-        memcpy(to, text, some);
-        to[some] = '\0';
-    }
-    return length;
-}
-
 size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, size_t size)
 {
     FLOAT_MODE_DEFAULT;
@@ -181,7 +167,7 @@ size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, 
         return 0;
     if (integer) {
         number_format_integer(number, integer);
-        return copy_text(text, size, number);
+        return (size_t)snprintf(text, size, "%s", number);
     }
     if (found->kind != OPERATION_COUNT ||
         operation_integer(found, &result->found.result) == PARTIAL_NO_INDEX) {
@@ -189,7 +175,7 @@ size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, 
         return 0;
     }
     (void)number_write(number, operation_integer(found, &result->found.result));
-    return copy_text(text, size, number);
+    return (size_t)snprintf(text, size, "%s", number);
 }
 
 size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size)
@@ -209,7 +195,7 @@ size_t gpr_result_text(const gpr_result *result, const char *op, char *text, siz
     field =
         operation_field(0, found, &result->found.result, result->found.type, &result->found.scale);
     writer_show(number, &field, NUMBER_DECIMAL);
-    return copy_text(text, size, number);
+    return (size_t)snprintf(text, size, "%s", number);
 }
 
 /* The exact value that an operation is rounded from. False if it has none. */
@@ -290,7 +276,7 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
     weight = lsb_exponent;
     write_hexadecimal(number, digit, SCALED_SQUARES_DIGITS, negative, &weight);
     *exponent = weight;
-    return copy_text(text, size, number);
+    return (size_t)snprintf(text, size, "%s", number);
 }
 
 uint64_t gpr_result_bins(const gpr_result *result)
