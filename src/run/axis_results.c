@@ -92,51 +92,27 @@ bool axis_needs_exact_sums(const struct axis_plan *plan)
     return false;
 }
 
-/* Whether anything is asked for that moments_finish sets: the members behind those of
-   partial_finish. */
-static bool wants_moments(const struct axis_plan *plan)
+/* Finds which functions have to set results, by what is asked for, and the results of squares that
+   nobody asked for. */
+static void find_needs(struct axis_batch *b)
 {
-    for (size_t i = 0; i < plan->operation_count; i++)
-        if (plan->operations[i]->member > MEMBER(first_nan) &&
-            operation_quantile(plan->operations[i]) == 0)
-            return true;
-    return false;
-}
+    for (size_t i = 0; i < b->plan->operation_count; i++) {
+        const struct operation *op = b->plan->operations[i];
+        const size_t member = op->member;
 
-/* The results of squares that nobody asked for. */
-static unsigned unwanted_moments(const struct axis_plan *plan)
-{
-    unsigned unwanted = UINT_MAX;
-
-    for (size_t i = 0; i < plan->operation_count; i++) {
-        const size_t member = plan->operations[i]->member;
-
-        unwanted &= ~(unsigned)(member == MEMBER(sumsq) ? MOMENTS_SUMSQ
-                                : member == MEMBER(l2)  ? MOMENTS_L2
-                                : member == MEMBER(rms) ? MOMENTS_RMS
-                                : member == MEMBER(var) ? MOMENTS_VAR
-                                : member == MEMBER(std) ? MOMENTS_STD
-                                                        : 0);
+        /* partial_finish sets what partial_finish_counts does, and these. */
+        b->values_wanted = b->values_wanted || member == MEMBER(sum) || member == MEMBER(mean) ||
+                           member == MEMBER(min) || member == MEMBER(max) ||
+                           member == MEMBER(argmin) || member == MEMBER(argmax);
+        /* moments_finish sets the members behind those of partial_finish. */
+        b->moments = b->moments || (member > MEMBER(first_nan) && operation_quantile(op) == 0);
+        b->unwanted &= ~(unsigned)(member == MEMBER(sumsq) ? MOMENTS_SUMSQ
+                                   : member == MEMBER(l2)  ? MOMENTS_L2
+                                   : member == MEMBER(rms) ? MOMENTS_RMS
+                                   : member == MEMBER(var) ? MOMENTS_VAR
+                                   : member == MEMBER(std) ? MOMENTS_STD
+                                                           : 0);
     }
-    return unwanted;
-}
-
-/* Whether anything is asked for that partial_finish sets, and partial_finish_counts does not. */
-static bool wants_values(const struct axis_plan *plan)
-{
-    for (size_t i = 0; i < plan->operation_count; i++)
-        switch (plan->operations[i]->member) {
-        case MEMBER(sum):
-        case MEMBER(mean):
-        case MEMBER(min):
-        case MEMBER(max):
-        case MEMBER(argmin):
-        case MEMBER(argmax):
-            return true;
-        default:
-            break;
-        }
-    return false;
 }
 
 bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan,
@@ -144,12 +120,8 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan,
 {
     bool good = true;
 
-    *b = (struct axis_batch){.plan = plan,
-                             .kernels = kernels,
-                             .room = room,
-                             .moments = wants_moments(plan),
-                             .values_wanted = wants_values(plan),
-                             .unwanted = unwanted_moments(plan)};
+    *b = (struct axis_batch){.plan = plan, .kernels = kernels, .room = room, .unwanted = UINT_MAX};
+    find_needs(b);
     for (size_t i = 0; i < plan->operation_count && good; i++) {
         b->values[i].number = calloc(room, axis_kind(plan, plan->operations[i]) == AXIS_INTEGER
                                                ? sizeof(struct integer)
