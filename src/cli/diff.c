@@ -211,7 +211,7 @@ void diff_files(struct options *options)
         request.sides[side].name = options->files[side];
         request.sides[side].paths = sides[side].files;
         request.sides[side].count = sides[side].file_count;
-        request.sides[side].index = sides[side].session.input.index;
+        request.sides[side].input = &sides[side].session.input;
     }
     if (good) {
         process_allow_files(

@@ -169,7 +169,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
         job.sides[side].name = inputs[side]->path;
         job.sides[side].paths = inputs[side]->parts ? inputs[side]->set.paths : &inputs[side]->path;
         job.sides[side].count = inputs[side]->parts ? (int)inputs[side]->set.count : 1;
-        job.sides[side].index = inputs[side]->set.index;
+        options[side].input.index = inputs[side]->set.index;
         job.sides[side].input = &options[side].input;
     }
     if (device_prepare(sides, inputs, options, &job) != GPR_OK)

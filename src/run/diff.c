@@ -170,13 +170,6 @@ static inline bool note_no_memory(struct diff *d)
     return false;
 }
 
-/* The options for the files of a side. */
-static const struct source_options *input_of(const struct diff *d, int side)
-{
-    return d->request->sides[side].input ? d->request->sides[side].input
-                                         : &d->request->options->input;
-}
-
 /* The description of a file. */
 static inline const struct source_info *file_info(const struct diff *d, int side, int file)
 {
@@ -1696,7 +1689,7 @@ static bool digest_elements(const struct diff_worker *w, const struct diff_item 
                                           .size = d->buffer_bytes,
                                           .in_place = d->claim_bytes,
                                           .borrow = true};
-    struct source_options input = *input_of(d, side);
+    struct source_options input = *d->request->sides[side].input;
     struct chunk chunk;
     struct digest_call call = {.digest = digest, .chunk = &chunk};
     struct source *source;
@@ -1864,7 +1857,7 @@ static void join_renamed(struct diff *d)
 /* How the files of a side are read. */
 static struct source_options options_of(struct diff *d, int side)
 {
-    struct source_options input = *input_of(d, side);
+    struct source_options input = *d->request->sides[side].input;
 
     if (!input.unpacked)
         input.unpacked = &d->unpacked;
@@ -1872,7 +1865,6 @@ static struct source_options options_of(struct diff *d, int side)
     input.undecoded = false;
     input.as_bytes = true;
     input.cancellable = true;
-    input.index = d->request->sides[side].index;
     return input;
 }
 
@@ -1929,7 +1921,7 @@ static bool open_sides(struct diff *d)
 static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     struct diff_item *item = p->item;
-    struct source_options input = *input_of(d, side);
+    struct source_options input = *d->request->sides[side].input;
     struct error error;
 
     if (p->sides[side].at_hand || !item->sides[side].array)

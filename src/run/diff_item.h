@@ -20,8 +20,8 @@ enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 /* The request of a comparison, which does not change. */
 struct diff_request {
-    const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
-                                              progress are used */
+    const struct session_options *options; /* only nan, missing, threads, chunk_size, progress
+                                              and the log of input are used */
     const struct difference_tolerances *tolerances; /* patterns match names on either side */
     const struct rename *rename; /* arrays are matched by their names after this; NULL: by names */
     bool cast;                   /* it is asked whether side B is what side A is cast to */
@@ -35,8 +35,7 @@ struct diff_request {
         const char *name;                   /* the name that the user gave */
         char *const *paths;                 /* the files that it stands for */
         int count;                          /* files */
-        const struct source_index *index;   /* see struct source_options */
-        const struct source_options *input; /* how the files are read; NULL: as `options` say */
+        const struct source_options *input; /* how the files are read */
     } sides[DIFF_SIDES];
 };
 

@@ -167,7 +167,8 @@ static void check_diff(void)
     char x[] = "x", none[] = "none", torn[] = "torn", *a[] = {none}, *b[] = {torn}, *c[] = {x};
     struct diff_request request = {
         .options = &options,
-        .sides = {{.name = none, .paths = a, .count = 1}, {.name = x, .paths = c, .count = 1}}};
+        .sides = {{.name = none, .paths = a, .count = 1, .input = &options.input},
+                  {.name = x, .paths = c, .count = 1, .input = &options.input}}};
     struct diff *diff = diff_new(&request);
     const struct error *error;
     const char *name;
