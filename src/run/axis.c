@@ -428,14 +428,13 @@ static bool lends_all(const struct axis_run *run)
            !view->remote;
 }
 
-/* Makes the worker one of a run, with a part of the GPU where there is one. False where
-   that refuses; the worker has to be closed then, too. */
+/* Makes a worker of zeros one of a run, with a part of the GPU where there is one. False where that
+   refuses. */
 static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned number)
 {
     const uint64_t elements = run->layout->results * run->layout->length;
     const size_t size = run->info->element_size;
 
-    memset(w, 0, sizeof *w);
     w->run = run;
     w->number = number;
     if (lends_all(run))
@@ -449,12 +448,6 @@ static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned nu
     if (run->options->input.view && !run->gpu && elements < w->buffer_size / size)
         w->buffer_size = align_up((size_t)(elements * size) + 1, ALIGNMENT);
     return !run->gpu || open_gpu(w);
-}
-
-static void close_worker(struct axis_worker *w)
-{
-    if (w->gpu)
-        engine_get(ENGINE_CUDA)->slices->close(w->gpu);
 }
 
 static bool alloc_memory(struct axis_worker *w)
@@ -856,13 +849,13 @@ UNCHECKED static struct axis_group *open_group(const struct axis_run *run, uint6
 {
     const struct axis_plan *plan = run->plan;
     struct axis_group *g = calloc(1, sizeof *g);
-    bool good = g;
+    bool good;
 
-    if (g) {
-        g->number = number;
-        g->parts = calloc(run->group_parts, sizeof *g->parts);
-        good = g->parts;
-    }
+    if (!g)
+        return NULL;
+    g->number = number;
+    g->parts = calloc(run->group_parts, sizeof *g->parts);
+    good = g->parts;
     for (size_t i = 0; good && i < run->group_parts; i++)
         mutex_init(&g->parts[i].mutex);
     for (size_t i = 0; good && i < run->group_parts; i++)
@@ -870,27 +863,8 @@ UNCHECKED static struct axis_group *open_group(const struct axis_run *run, uint6
                                run->fast, part_slices(run, i));
     if (good)
         return g;
-    if (g)
-        close_group(run, g);
+    close_group(run, g);
     return NULL;
-}
-
-/* The group of this number, which is made if there is none. NULL without memory. */
-REQUIRES(axis_run_role)
-static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
-{
-    struct axis_group *g = run->groups;
-
-    while (g && g->number != number)
-        g = g->next;
-    if (g)
-        return g;
-    g = open_group(run, number);
-    if (g) {
-        g->next = run->groups;
-        run->groups = g;
-    }
-    return g;
 }
 
 /* Frees the groups that are left, after a failure. */
@@ -904,13 +878,24 @@ UNCHECKED static void close_groups(struct axis_run *run)
     }
 }
 
+/* The group of this number, which is made if there is none. NULL without memory. */
 static struct axis_group *get_group(struct axis_worker *w, uint64_t number)
 {
+    struct axis_run *run = w->run;
     struct axis_group *g;
 
-    axis_run_lock(w->run);
-    g = group_locked(w->run, number);
-    axis_run_unlock(w->run);
+    axis_run_lock(run);
+    g = run->groups;
+    while (g && g->number != number)
+        g = g->next;
+    if (!g) {
+        g = open_group(run, number);
+        if (g) {
+            g->next = run->groups;
+            run->groups = g;
+        }
+    }
+    axis_run_unlock(run);
     if (!g)
         (void)fail(w);
     return g;
@@ -1850,8 +1835,8 @@ static bool reduce(struct axis_run *run, unsigned count)
     good = good && reduce_by(run, workers, count);
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
-        if (workers[i].run)
-            close_worker(&workers[i]);
+        if (workers[i].gpu)
+            engine_get(ENGINE_CUDA)->slices->close(workers[i].gpu);
     }
     free(run->spool);
     free(workers);
