@@ -38,9 +38,10 @@ struct reducer {
     struct progress_observer observer;
     struct log log;
     struct warnings warnings;
-    struct source_tuning tuning;
-    uint64_t total;            /* bytes of the input that is being read; UINT64_MAX if unknown */
-    _Atomic uint64_t unpacked; /* see struct source_options */
+    struct source_tuning tuning; /* how files are read without a handler of the signal that a
+                                    mapped file raises when it is truncated */
+    uint64_t total;              /* bytes of the input that is being read; UINT64_MAX if unknown */
+    _Atomic uint64_t unpacked;   /* see struct source_options */
 
     /* For small views. */
     struct engine_state *cpu;     /* NULL before it is needed */
@@ -108,15 +109,6 @@ static void end_progress(void *context)
     (void)context;
 }
 
-/* Sets how files are read without a handler of the signal that a mapped file raises when it is
-   truncated. */
-static void forbid_mapping(struct reducer *r)
-{
-    r->tuning = source_tuning_shipped;
-    r->tuning.mapped_least = UINT64_MAX;
-    r->tuning.zstd.unmapped = true;
-}
-
 struct reducer *reducer_new(gpr_context *context)
 {
     struct reducer *r = calloc(1, sizeof *r);
@@ -131,7 +123,9 @@ struct reducer *reducer_new(gpr_context *context)
                                              .cancelled = is_cancelled,
                                              .end = end_progress,
                                              .context = r};
-    forbid_mapping(r);
+    r->tuning = source_tuning_shipped;
+    r->tuning.mapped_least = UINT64_MAX;
+    r->tuning.zstd.unmapped = true;
     return r;
 }
 
@@ -620,12 +614,8 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     }
     lib_begin_long(context);
     status = reduce_by_session(r, input, array, request, &made->found);
-    if (status == GPR_OK) {
-        const struct partial_types types = partial_types_of(made->found.type);
-
-        if (!result_take(made, &types))
-            status = lib_fail_memory(context);
-    }
+    if (status == GPR_OK && !result_take(made))
+        status = lib_fail_memory(context);
     tell_warnings(r);
     status = lib_end_long(context, status);
     if (status == GPR_OK)
@@ -690,7 +680,6 @@ static gpr_status tell_of(const gpr_input *input, const struct reducer_each *eac
                           const struct arrays *arrays, size_t number, struct reduction *one)
 {
     gpr_context *context = input->context;
-    struct partial_types types;
     gpr_result *made;
 
     arrays_get(arrays, number, one);
@@ -705,8 +694,7 @@ static gpr_status tell_of(const gpr_input *input, const struct reducer_each *eac
     if (!made)
         return lib_fail_memory(context);
     made->found = *one;
-    types = partial_types_of(one->type);
-    (void)result_take(made, &types); /* it has no histogram to copy */
+    (void)result_take(made); /* it has no histogram to copy */
     made->profiled = false;
     return tell(context, each, array, made);
 }
@@ -853,6 +841,8 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
 /* Takes a finished total. False without memory. */
 static bool take_total(gpr_result *result, const struct total *total)
 {
+    bool good;
+
     if (total->is_scaled) {
         result->scaled = malloc(sizeof *result->scaled);
         if (!result->scaled)
@@ -860,7 +850,9 @@ static bool take_total(gpr_result *result, const struct total *total)
         *result->scaled = total->scaled;
     }
     result->found = total->reduction;
-    return result_take(result, &total->types);
+    good = result_take(result);
+    result->types = total->types;
+    return good;
 }
 
 /* Counts the files that inputs stand for, and, unless `files` is NULL, lists them there. */

@@ -79,11 +79,11 @@ bool result_take_passes(gpr_result *result, const struct pass_request *request,
     return !histogram || copy_histogram(&result->histogram, histogram);
 }
 
-bool result_take(gpr_result *result, const struct partial_types *types)
+bool result_take(gpr_result *result)
 {
     const struct reduction *found = &result->found;
 
-    result->types = *types;
+    result->types = partial_types_of(found->type);
     result->partly = found->first > 0 || found->elements < found->of;
     result->profiled = true;
     return !found->histogram || copy_histogram(&result->histogram, found->histogram);

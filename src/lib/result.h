@@ -18,8 +18,8 @@ void result_round(gpr_result *result, const gpr_request *request, enum element_t
 bool result_take_passes(gpr_result *result, const struct pass_request *request,
                         const struct pass_plan *plan);
 
-/* Sets everything else of a result whose `found` a session has set, of elements of these types. False
+/* Sets everything else of a result whose `found` a session has set, of elements of one type. False
    without memory. */
-bool result_take(gpr_result *result, const struct partial_types *types);
+bool result_take(gpr_result *result);
 
 #endif
