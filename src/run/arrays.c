@@ -144,13 +144,6 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
  * Lines.
  */
 
-static void lines_close(struct lines *lines)
-{
-    if (lines)
-        buffer_free(&lines->out);
-    free(lines);
-}
-
 /* The worker's lines; NULL where nobody wants any, or memory for them was short. */
 static struct lines *lines_of(struct arrays *a, unsigned worker)
 {
@@ -270,8 +263,11 @@ void arrays_close(struct arrays *a)
         return;
     for (size_t k = 0; a->found && k < a->info->pick_count; k++)
         free_error(&a->found[k]);
-    for (unsigned i = 0; a->lines && i < a->workers; i++)
-        lines_close(a->lines[i]);
+    for (unsigned i = 0; a->lines && i < a->workers; i++) {
+        if (a->lines[i])
+            buffer_free(&a->lines[i]->out);
+        free(a->lines[i]);
+    }
     mutex_destroy(&a->mutex);
     free(a->lines);
     free(a->results);
@@ -339,10 +335,8 @@ static bool merge(struct arrays *a, size_t k, const struct partial *partial)
 void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial,
                  struct pass_keys *keys)
 {
-    if (keys && partial->count < a->info->picks[k].elements) /* the worker has failed */
-        return;
     if (partial->count < a->info->picks[k].elements) {
-        if (!merge(a, k, partial))
+        if (keys || !merge(a, k, partial)) /* with keys the worker has failed */
             return;
         partial = &a->partials[k];
     }
