@@ -109,8 +109,9 @@ static uint64_t store_bytes(const char *path)
 
 uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe)
 {
+    const bool standard = strcmp(path, "-") == 0;
     struct stat status;
-    uint64_t compressed = 0;
+    uint64_t bytes;
     int fd;
 
     *pipe = false;
@@ -118,22 +119,19 @@ uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe)
         return 0;
     *pipe = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
     if (S_ISDIR(status.st_mode)) {
-        compressed = store_bytes(path);
-        return compressed < least ? 0 : compressed;
+        bytes = store_bytes(path);
+        return bytes < least ? 0 : bytes;
     }
-    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < least)
+    if (*pipe || (uint64_t)status.st_size < least)
         return 0;
-    if (strcmp(path, "-") == 0) {
-        compressed = compressed_bytes_from(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR),
-                                           (uint64_t)status.st_size);
-    } else {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd >= 0) {
-            compressed = compressed_bytes_from(fd, 0, (uint64_t)status.st_size);
-            close(fd);
-        }
-    }
-    return compressed;
+    fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return 0;
+    bytes =
+        compressed_bytes_from(fd, standard ? lseek(fd, 0, SEEK_CUR) : 0, (uint64_t)status.st_size);
+    if (!standard)
+        close(fd);
+    return bytes;
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)
