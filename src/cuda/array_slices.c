@@ -726,7 +726,8 @@ static bool shape_digits(const struct cuda_summer *s, struct cuda_slice_job *job
     job->across = CUDA_SELECT_AGAIN;
     if (!job->along)
         job->across = (unsigned)least(job->across, SELECT_COLUMN / element_size(job->type));
-    while (job->across > 1 && job->all < job->across * multiprocessors)
+    while (job->across > 1 && (job->all < job->across * multiprocessors ||
+                               cuda_select_bytes(job) + SELECT_STATIC > (size_t)s->site.shared))
         job->across /= 2;
     rounds = ((job->all + job->across - 1) / job->across + at_once - 1) / at_once;
     return rounds * job->across * bytes / SELECT_RATE <

@@ -565,7 +565,7 @@ static void finish_sums(const struct axis_batch *b, const struct cpu_slices *s, 
 {
     const uint64_t length = b->plan->layout->length;
     const bool mean = op->member == MEMBER(mean);
-    bool known[FINISHED_TOGETHER];
+    bool known[FINISHED_TOGETHER] = {false};
 
     for (size_t i = 0, n; i < b->count; i += n) {
         struct cpu_finish sums;

@@ -69,7 +69,7 @@ void emulated_slices_look(const struct cuda_slice_job *l)
 
 void emulated_slices_select(const struct cuda_slice_job *l)
 {
-    if (cuda_select_bytes(l) > EMULATED_TALLY_SHARED)
+    if (cuda_select_bytes(l) > l->shared)
         abort();
     run_all(l, slice_choose_select(l), CUDA_SELECT_THREADS);
 }

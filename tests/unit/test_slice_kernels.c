@@ -1409,6 +1409,8 @@ static void draw_job(struct cuda_slice_job *l, bool row)
     if (!few && (cuda_select_bytes(l) > SELECT_BYTES || l->length > 2000 || below(3) == 0)) {
         l->pitch = 0;
         l->across = 1u << below(4);
+        while (cuda_select_bytes(l) > SELECT_BYTES)
+            l->across /= 2;
     }
     l->lanes = !l->along || l->pitch == 0 || l->across == 1 ? CUDA_SELECT_THREADS / l->across
                : few                                        ? l->few
