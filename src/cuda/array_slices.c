@@ -96,8 +96,8 @@ struct cuda_summer {
     bool endless;            /* of the last call none is known */
     bool all;                /* of the last call kernels find all, */
     bool later;              /* but those that are listed only when the list is fetched */
-    uint64_t *results;
-    cudaStream_t stream; /* of the last call */
+    uint64_t *results;       /* of that call, as is the stream: */
+    cudaStream_t stream;
     /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
        what is missing is the NaN of all bits. */
     const struct cuda_array_elements *elements;

@@ -168,10 +168,17 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants,
 #define CUDA_SELECT_SLICES 256
 #define CUDA_SELECT_AGAIN 8
 
-/* Words of a histogram of 256 bins, or 2048, of keys of elements of so many bytes: one more after 64. */
+/* Bits of keys of elements of so many bytes that a histogram tells apart, and its words: a bin for each value of
+   these bits, and one word more after 64. */
+EXACT_SHARED int cuda_select_digit(size_t size)
+{
+    return size == 1 ? 8 : 11;
+}
 EXACT_SHARED unsigned cuda_select_words(size_t size)
 {
-    return size == 1 ? 256 + 256 / 64 : 2048 + 2048 / 64;
+    const unsigned bins = 1u << cuda_select_digit(size);
+
+    return bins + bins / 64;
 }
 
 /* Bytes of shared memory for each slice that a block reads again and again: one alone has more. */

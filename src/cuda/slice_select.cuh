@@ -188,7 +188,7 @@ template <typename Key> struct select_shared {
 
 /* Those of a slice of up to 32 COUNT elements, which a warp holds. */
 template <typename Key, int COUNT> struct select_held {
-    Key x[COUNT]; /* behind the last one the greatest key */
+    Key x[COUNT]; /* the greatest key where there is no element */
     unsigned length;
 
     __device__ __forceinline__ select_held(const Key *keys, unsigned length) : length(length)
@@ -544,7 +544,7 @@ select_by_digits(const struct cuda_slice_job &job, uint64_t first, unsigned mine
     const bool is = first + mine < job.all;
     select_digits<key> *const d = &slices[mine], *const own = &slices[threadIdx.x];
     const bool owns = threadIdx.x < job.across && first + threadIdx.x < job.all;
-    const int digit = sizeof(typename Selector::raw) == 1 ? 8 : 11;
+    const int digit = cuda_select_digit(sizeof(typename Selector::raw));
     int shift = 8 * (int)sizeof(typename Selector::raw);
     unsigned missing = 0, nan = 0;
     bool begun = false;
