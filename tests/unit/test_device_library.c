@@ -133,12 +133,25 @@ static struct shape draw_shape(void)
     return s;
 }
 
+/* The least bit of each of eight bytes. */
+static const uint64_t ones = 0x0101010101010101;
+
+/* Fills one of the two halves of the host's memory, eight bytes at a time, with those of `bits`; with bytes of
+   which half are 0 if they are `sparse`. */
+static void fill_bytes(unsigned char *half, uint64_t bits, bool sparse)
+{
+    for (size_t i = 0; i < ROOM; i += sizeof bits) {
+        uint64_t x = rng_next(&rng) & bits;
+
+        if (sparse)
+            x &= (rng_next(&rng) & ones) * 255;
+        memcpy(half + i, &x, sizeof x);
+    }
+}
+
 static void fill(const char *type)
 {
-    const bool truth = strcmp(type, "bool") == 0;
-
-    for (size_t i = 0; i < ROOM; i++)
-        host[i] = (unsigned char)rng_below(&rng, truth ? 2 : 256);
+    fill_bytes(host, strcmp(type, "bool") == 0 ? ones : ~UINT64_C(0), false);
     if (strcmp(type, "f32") == 0)
         data_fill((enum data_kind)rng_below(&rng, DATA_KINDS), ELEMENT_F32, host, ROOM / 4,
                   rng_next(&rng));
@@ -278,10 +291,10 @@ static void fill_masks(void)
 {
     const uint64_t kind = rng_below(&rng, 4);
 
-    for (size_t i = 0; i < ROOM; i++)
-        host[ROOM + i] = (unsigned char)(kind == 0   ? 0
-                                         : kind == 1 ? 255
-                                                     : rng_below(&rng, 256) * rng_below(&rng, 2));
+    if (kind < 2)
+        memset(host + ROOM, kind ? 255 : 0, ROOM);
+    else
+        fill_bytes(host + ROOM, ~UINT64_C(0), true);
     must(cudaMemcpy(device, host, 2 * ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
 }
 
