@@ -680,6 +680,20 @@ static bool are_joined(const struct shape *s, unsigned axis, unsigned more)
     return true;
 }
 
+/* Makes floats ones of magnitudes near to 1, and integers small ones, as their last bytes tell. */
+static void fill_last_bytes(enum element_type type)
+{
+    const bool integers = element_is_integer(type);
+    const size_t size = element_size(type);
+    uint64_t bits = 0;
+
+    for (size_t i = size - 1; i < ROOM; i += size, bits >>= 2) {
+        if (bits < 4)
+            bits = rng_next(&rng) | UINT64_C(1) << 63;
+        host[i] = (unsigned char)(integers ? 0 - (bits & 1) : 0x38 + (bits & 3));
+    }
+}
+
 /* Leaves so many bits fewer of integers of 64 bits: few that are all alike, or more than a binary64 has. */
 static void shift_integers(unsigned bits)
 {
@@ -746,11 +760,7 @@ static void check_axes(unsigned long runs)
             fill_masks();
         }
         if (rng_below(&rng, 2) && type != ELEMENT_BOOL)
-            for (size_t i = 0; i < ROOM / element_size(type); i++)
-                memset(host + i * element_size(type) + element_size(type) - 1,
-                       element_is_integer(type) ? -(int)rng_below(&rng, 2)
-                                                : (int)(0x38 + rng_below(&rng, 4)),
-                       1);
+            fill_last_bytes(type);
         if (element_is_integer(type) && element_size(type) == sizeof(int64_t))
             shift_integers((unsigned)rng_below(&rng, 64));
         must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
