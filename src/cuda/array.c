@@ -159,7 +159,7 @@ static struct slot *find_slot(struct cuda_array *a, int device, cudaStream_t str
     return s;
 }
 
-static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const unsigned char *data,
+static bool reduce(struct slot *s, const struct cuda_array_terms *terms, struct cuda_rows rows,
                    uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
 {
     const bool digests = terms->wants & PARTIAL_DIGEST;
@@ -169,7 +169,7 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
     const struct cuda_digest_launch digest = {.type = terms->type,
                                               .swap = terms->swap,
                                               .counts = alone,
-                                              .data = data,
+                                              .data = rows.data,
                                               .count = (size_t)count,
                                               .index = index,
                                               .partial = partial,
@@ -180,7 +180,7 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
                                        .missing = &s->missing,
                                        .wants = (terms->wants & ~(unsigned)PARTIAL_DIGEST) |
                                                 (terms->missing ? PARTIAL_MISSING : 0),
-                                       .data = data,
+                                       .rows = rows,
                                        .count = (size_t)count,
                                        .index = index,
                                        .partial = partial,
@@ -193,14 +193,17 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
            (alone || cuda_guest_check(cuda_reduce(&launch, stream), launching, error));
 }
 
-/* Adds elements that do not lie in a row, or are not aligned to their size: copies of them. */
+/* Adds the elements from number `first` to before `count` that do not lie in a row, or are not aligned to their
+   size: copies of them. `index` is that of number 0. */
 static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
-                          const struct view_layout *layout, uint64_t count, uint64_t index,
-                          cudaStream_t stream, struct error *error)
+                          const struct view_layout *layout, uint64_t first, uint64_t count,
+                          uint64_t index, cudaStream_t stream, struct error *error)
 {
     const size_t size = element_size(terms->type), most = CUDA_STAGE_BYTES / size;
-    struct cuda_gather job = cuda_gather_of(layout, size, 0, 0);
+    struct cuda_gather job = cuda_gather_of(layout, size, first, 0);
 
+    if (first == count)
+        return true;
     if (!cuda_room_grow(&s->site, &s->stage, CUDA_STAGE_BYTES, error))
         return false;
     job.to = s->stage.memory;
@@ -208,7 +211,8 @@ static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
         job.count = count - job.first < most ? count - job.first : most;
         if (!cuda_guest_check(cuda_gather(&job, s->site.multiprocessors, stream), launching,
                               error) ||
-            !reduce(s, terms, job.to, job.count, index + job.first, stream, error))
+            !reduce(s, terms, (struct cuda_rows){.data = job.to}, job.count, index + job.first,
+                    stream, error))
             return false;
     }
     return true;
@@ -220,17 +224,25 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
                           cudaStream_t stream, struct error *error)
 {
     const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
+    struct cuda_rows rows;
     uint64_t n;
 
+    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows)) {
+        n = count - count % CUDA_TILES;
+        return reduce(s, terms, rows, n, index, stream, error) &&
+               reduce_copies(s, terms, layout, n, count, index, stream, error);
+    }
     if (!cuda_array_is_row(layout, size) || off % size != 0)
-        return reduce_copies(s, terms, layout, count, index, stream, error);
+        return reduce_copies(s, terms, layout, 0, count, index, stream, error);
+    rows = (struct cuda_rows){.data = layout->data};
     n = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / size;
     n = n < count ? n : count;
-    if (!reduce(s, terms, layout->data, n, index, stream, error))
+    if (!reduce(s, terms, rows, n, index, stream, error))
         return false;
     for (uint64_t at = n; at < count; at += n) {
         n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
-        if (!reduce(s, terms, layout->data + at * size, n, index + at, stream, error))
+        rows.data = layout->data + at * size;
+        if (!reduce(s, terms, rows, n, index + at, stream, error))
             return false;
     }
     return true;

@@ -17,6 +17,7 @@
 #include "cuda/list.h"
 #include "cuda/missing.h"
 #include "cuda/pieces.h"
+#include "cuda/rows.h"
 #include "cuda/slice_finish.h"
 
 #ifdef __cplusplus
@@ -261,6 +262,25 @@ static inline struct cuda_gather cuda_gather_of(const struct view_layout *layout
         gather.from.strides[0] = 0;
     }
     return gather;
+}
+
+/* Whether the elements of a layout, of `size` bytes, lie in rows of whole units, so few as struct cuda_rows has
+   them: sets these. */
+static inline bool cuda_array_apart(const struct view_layout *layout, size_t size,
+                                    struct cuda_rows *rows)
+{
+    uint64_t row;
+
+    if (layout->rank != 2 || layout->strides[1] != (int64_t)size)
+        return false;
+    row = layout->sizes[1] * size;
+    if (((uintptr_t)layout->data | (uint64_t)layout->strides[0] | row) % CUDA_ROWS_UNIT != 0 ||
+        layout->sizes[0] * row / CUDA_ROWS_UNIT > CUDA_ROWS_MOST ||
+        (uint64_t)layout->strides[0] / CUDA_ROWS_UNIT >= CUDA_ROWS_MOST)
+        return false;
+    *rows =
+        cuda_rows_apart(layout->data, row / CUDA_ROWS_UNIT, layout->strides[0] / CUDA_ROWS_UNIT);
+    return true;
 }
 
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */

@@ -97,27 +97,29 @@ static bool fail(const char *reason, struct error *error)
  * Launches.
  */
 
-/* Tallies elements that lie in a row, aligned. */
-typedef bool tally_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
-                       struct error *error);
+/* Tallies elements that lie in rows. */
+typedef bool tally_rows(struct cuda_tallier *t, struct cuda_rows rows, size_t count,
+                        struct error *error);
 
-static bool add_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
-                    struct error *error)
+static bool add_rows(struct cuda_tallier *t, struct cuda_rows rows, size_t count,
+                     struct error *error)
 {
     struct cuda_job *const job = &t->tallies.job;
     char reason[ENGINE_REASON_MAX];
 
-    return job->kind->add(job, 0, data, count, 0, t->stream, reason) || fail(reason, error);
+    for (unsigned i = 0; i < t->tallies.set->count; i++)
+        t->tallies.launch[i].rows = rows;
+    return job->kind->add(job, 0, rows.data, count, 0, t->stream, reason) || fail(reason, error);
 }
 
 /* Counts elements in parts of the cells that are kept. There are cells in the first plan alone. */
-static bool count_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
-                      struct error *error)
+static bool count_rows(struct cuda_tallier *t, struct cuda_rows rows, size_t count,
+                       struct error *error)
 {
     struct cuda_tally_launch launch = t->tallies.launch[0];
 
     launch.fine = true;
-    launch.data = data;
+    launch.rows = rows;
     launch.count = count;
     launch.counts = (void *)t->fine.memory;
     launch.size = (launch.plan->kept_cells << launch.plan->fine_bits) + 1;
@@ -129,7 +131,7 @@ static bool count_row(struct cuda_tallier *t, const unsigned char *data, size_t 
 }
 
 /* Tallies copies of `count` elements of the layout, from number `first` on. */
-static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t first, uint64_t count,
+static bool tally_copies(struct cuda_tallier *t, tally_rows *tally, uint64_t first, uint64_t count,
                          struct error *error)
 {
     const uint64_t most = CUDA_STAGE_BYTES / t->size, end = first + count;
@@ -145,40 +147,55 @@ static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t firs
         job.count = end - job.first < most ? end - job.first : most;
         if (!cuda_guest_check(cuda_gather(&job, t->site.multiprocessors, t->stream), launching,
                               error) ||
-            !tally(t, t->stage.memory, (size_t)job.count, error))
+            !tally(t, (struct cuda_rows){.data = job.to}, (size_t)job.count, error))
             return false;
     }
     return true;
 }
 
-static bool tally_rows(struct cuda_tallier *t, tally_row *tally, const unsigned char *data,
-                       uint64_t count, struct error *error)
+/* Tallies elements of rows, some at a time: from one launch to the next it is `step` bytes. */
+static bool tally_parts(struct cuda_tallier *t, tally_rows *tally, struct cuda_rows rows,
+                        uint64_t count, uint64_t most, int64_t step, struct error *error)
 {
-    for (uint64_t at = 0, n; at < count; at += n) {
-        n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
-        if (!tally(t, data + at * t->size, (size_t)n, error))
+    for (uint64_t at = 0; at < count; at += most) {
+        if (!tally(t, rows, (size_t)(count - at < most ? count - at : most), error))
             return false;
+        rows.data = (const unsigned char *)rows.data + step;
     }
     return true;
+}
+
+static bool tally_one_row(struct cuda_tallier *t, tally_rows *tally, const unsigned char *data,
+                          uint64_t count, struct error *error)
+{
+    return tally_parts(t, tally, (struct cuda_rows){.data = data}, count, LAUNCH_MAX,
+                       (int64_t)(LAUNCH_MAX * t->size), error);
 }
 
 /* Tallies all elements, or those that were kept. Copies what is not aligned, and a few at the
    beginning, since kernels read 16 bytes at a time. */
-static bool tally_all(struct cuda_tallier *t, tally_row *tally, struct error *error)
+static bool tally_all(struct cuda_tallier *t, tally_rows *tally, struct error *error)
 {
     const struct view_layout *layout = t->elements->layout;
     const size_t off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
     const uint64_t count = t->elements->count;
+    struct cuda_rows rows;
     uint64_t at;
 
     if (t->from_held)
-        return tally_rows(t, tally, t->kept.memory, t->held.count, error);
+        return tally_one_row(t, tally, t->kept.memory, t->held.count, error);
+    if (cuda_array_apart(layout, t->size, &rows) && layout->sizes[1] <= LAUNCH_MAX) {
+        const uint64_t many = LAUNCH_MAX / layout->sizes[1];
+
+        return tally_parts(t, tally, rows, count, many * layout->sizes[1],
+                           (int64_t)many * layout->strides[0], error);
+    }
     if (!cuda_array_is_row(layout, t->size) || off % t->size != 0)
         return tally_copies(t, tally, 0, count, error);
     at = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / t->size;
     at = at < count ? at : count;
     return tally_copies(t, tally, 0, at, error) &&
-           tally_rows(t, tally, layout->data + at * t->size, count - at, error);
+           tally_one_row(t, tally, layout->data + at * t->size, count - at, error);
 }
 
 /*
@@ -249,7 +266,7 @@ static bool take_kept(struct cuda_tallier *t, struct tally *tally, struct error 
         memcpy(t->held.counts, tally->counts, (tally->plan->cells + 1) * sizeof *tally->counts);
         t->from_held = true;
     }
-    return tally_all(t, count_row, error) && fetch_fine(t, tally, error);
+    return tally_all(t, count_rows, error) && fetch_fine(t, tally, error);
 }
 
 /*
@@ -293,7 +310,7 @@ static bool tally_set(struct cuda_tallier *t, struct tally_set *set, struct erro
     struct tally *const first = &set->tally[0];
     char reason[ENGINE_REASON_MAX];
 
-    if (!begin(t, set, error) || !tally_all(t, add_row, error))
+    if (!begin(t, set, error) || !tally_all(t, add_rows, error))
         return false;
     if (!job->kind->send(job, 0, t->stream, reason))
         return fail(reason, error);

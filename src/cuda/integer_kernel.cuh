@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
     for (unsigned tile = blockIdx.x; tile < full; tile += gridDim.x) {
         typename thread_reducer::group g;
 
-        thread_reducer::load(&g, job.data, tile);
+        thread_reducer::load(&g, job.rows, tile);
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
     }

@@ -148,9 +148,10 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
         smallest = UINT64_MAX;
     }
 
-    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
+                                                unsigned tile)
     {
-        load_words<UNROLL>(g->words, data, tile);
+        load_words<UNROLL>(g->words, rows, tile);
     }
 
     /* The place of element i of the thread's group in the chunk. */
@@ -506,10 +507,10 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
             for (int w = 0; w < GROUP_WORDS; w++)
                 one.words[w] = 0;
             if (SIZE == 8) {
-                one.words[0] = ((const uint32_t *)job->data)[2 * i];
-                one.words[1] = ((const uint32_t *)job->data)[2 * i + 1];
+                one.words[0] = ((const uint32_t *)job->rows.data)[2 * i];
+                one.words[1] = ((const uint32_t *)job->rows.data)[2 * i + 1];
             } else {
-                one.words[0] = (uint32_t)((const element *)job->data)[i] & mask();
+                one.words[0] = (uint32_t)((const element *)job->rows.data)[i] & mask();
             }
             arrange(&one, job->swap);
 

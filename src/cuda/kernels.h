@@ -13,6 +13,7 @@
 #include "core/moments.h"
 #include "core/partial.h"
 #include "cuda/missing.h"
+#include "cuda/rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,9 @@ struct cuda_block_result {
    read one by one. */
 #define CUDA_UNALIGNED_MAX 1024
 
+/* A multiple of the elements of a tile, of every kernel. */
+#define CUDA_TILES (1 << 16)
+
 /* The most blocks of one launch, and warps of a block. */
 #define CUDA_BLOCKS_MAX 4096
 #define CUDA_WARPS_MAX 8
@@ -56,9 +60,9 @@ struct cuda_launch {
     const struct cuda_missing *missing;
     int swap;                     /* elements are not in the machine's byte order */
     unsigned wants;               /* partial_want bits */
-    const void *data;             /* device memory, aligned to 16 bytes, or see
-                                     CUDA_UNALIGNED_MAX */
-    size_t count;                 /* elements, below 2^40 */
+    struct cuda_rows rows;        /* in device memory */
+    size_t count;                 /* elements, below 2^40; of rows that lie apart a multiple of
+                                     CUDA_TILES */
     uint64_t index;               /* of the first */
     struct partial *partial;      /* device memory; the chunk is merged into it */
     struct cuda_scratch *scratch; /* device memory */

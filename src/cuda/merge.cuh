@@ -13,7 +13,7 @@
 
 /* The job of a kernel. */
 struct job {
-    const void *data;
+    struct cuda_rows rows;
     size_t count;   /* elements */
     uint64_t index; /* of the first */
     struct partial *partial;
@@ -27,7 +27,7 @@ struct job {
 
 static inline struct job make_job(const struct cuda_launch *l, bool defers, bool bins)
 {
-    struct job job = {l->data,    l->count, l->index,     l->partial,
+    struct job job = {l->rows,    l->count, l->index,     l->partial,
                       l->scratch, defers,   l->swap != 0, bins, {}};
 
     if (l->wants & PARTIAL_MISSING)
@@ -37,6 +37,7 @@ static inline struct job make_job(const struct cuda_launch *l, bool defers, bool
 
 template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(const struct job *j)
 {
+    static_assert(CUDA_TILES % Reducer::TILE == 0, "whole tiles");
     return (unsigned)((j->count + Reducer::TILE - 1) / Reducer::TILE);
 }
 
@@ -46,9 +47,9 @@ __device__ static __forceinline__ void fetch(typename Reducer::group *g, const s
                                              unsigned tile)
 {
     if (tile < (unsigned)(j->count / Reducer::TILE))
-        Reducer::load(g, j->data, tile);
+        Reducer::load(g, j->rows, tile);
     else
-        Reducer::load_part(g, j->data, tile, j->count);
+        Reducer::load_part(g, j->rows.data, tile, j->count);
     Reducer::arrange(g, j->swap);
 }
 

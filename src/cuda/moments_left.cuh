@@ -27,13 +27,13 @@ __global__ void __launch_bounds__(THREADS, resident(moments_tuning<f32_first>::B
     typename thread_reducer::group next;
 
     if (tile < full)
-        thread_reducer::load(&next, job.data, tile);
+        thread_reducer::load(&next, job.rows, tile);
 #pragma unroll 1
     for (; tile < full && !r.leaves(); tile += gridDim.x) {
         typename thread_reducer::group g = next;
 
         if (tile + gridDim.x < full)
-            thread_reducer::load(&next, job.data, tile + gridDim.x);
+            thread_reducer::load(&next, job.rows, tile + gridDim.x);
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
     }
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS, resident(moments_tuning<f32_first>::B
     if (tile == full && tile < tiles_of<thread_reducer>(&job) && !r.leaves()) {
         typename thread_reducer::group g;
 
-        thread_reducer::load_part(&g, job.data, tile, job.count);
+        thread_reducer::load_part(&g, job.rows.data, tile, job.count);
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
         left = r.leaves() ? tile : ~0u;

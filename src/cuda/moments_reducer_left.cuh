@@ -78,7 +78,7 @@ template <unsigned FINDS> struct moments_left_reducer {
         uint32_t left = 0;
         group next;
 
-        rarely::load(&next, job->data, tile);
+        rarely::load(&next, job->rows, tile);
 #pragma unroll 1
         for (uint32_t bit = todo & -todo; count > 0; bit *= 2) {
             group g = next;
@@ -86,7 +86,7 @@ template <unsigned FINDS> struct moments_left_reducer {
             count--;
             tile = opaque(tile + step);
             if (count > 0)
-                rarely::load(&next, job->data, tile);
+                rarely::load(&next, job->rows, tile);
             rarely::arrange(&g, job->swap);
             if (seen.skim(g.words, &counted))
                 add(&g);

@@ -30,7 +30,8 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const unsigned blocks = (unsigned)std::min(tiles, most);
-    const bool defers = second::follows(tiles, blocks);
+    /* The second one reads one row. */
+    const bool defers = l->rows.inverse == 0 && second::follows(tiles, blocks);
     const struct job job = make_job(l, defers, false);
 
     reduce<Type, SWAP, FINDS><<<blocks, THREADS, 0, stream>>>(job);

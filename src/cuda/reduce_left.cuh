@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         of += step;
         of -= of >= blocks ? blocks : 0;
         from = left_by_warp[of * WARPS];
-        thread_reducer::load_raw(&s->group, job.data, s->left ? next : 0);
+        thread_reducer::template load_raw<true>(&s->group, job.rows, s->left ? next : 0);
         next += gridDim.x;
     };
 
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             r.take_raw(odd.group, tile + gridDim.x);
     }
     if (full < tiles && blockIdx.x == 0 && full >= left_by_warp[full % blocks * WARPS]) {
-        thread_reducer::load_part(&even.group, job.data, full, job.count);
+        thread_reducer::load_part(&even.group, job.rows.data, full, job.count);
         r.take(even.group, full);
     }
     conclude<FINDS>(&r, shared, &job);

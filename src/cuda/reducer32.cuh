@@ -54,20 +54,14 @@ struct reducer : thread_state<int32_t>, missing_state<HAS_MISSING> {
         sum.upper = sum.lower = 0;
     }
 
-    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
+                                                unsigned tile)
     {
-        load_words<UNROLL, BLOCK>(g->words, data, tile);
+        load_words<UNROLL, BLOCK>(g->words, rows, tile);
         if (SWAP)
 #pragma unroll
             for (int i = 0; i < GROUP_WORDS; i++)
                 g->words[i] = Type::swap(g->words[i]);
-    }
-
-    /* Loads a group; `from` is the beginning of the thread's words of a tile. */
-    __device__ __forceinline__ static void load(struct group *g, const uint4 *from)
-    {
-        static_assert(!SWAP, "it does not swap");
-        load_words<UNROLL, BLOCK>(g->words, from);
     }
 
     /* The place of an element of the thread's group in the chunk. */

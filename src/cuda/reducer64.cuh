@@ -34,18 +34,14 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
     };
 
     /* Loads a group as it lies in memory. */
-    __device__ __forceinline__ static void load_raw(struct group *g, const void *data,
+    template <bool ONE_ROW = false>
+    __device__ __forceinline__ static void load_raw(struct group *g, const struct cuda_rows &rows,
                                                     unsigned tile)
     {
-        const double2 *from = (const double2 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
-
-#pragma unroll
-        for (int j = 0; j < UNROLL; j++) {
-            const double2 v = __ldcs(from + j * THREADS);
-
+        load_units<double2, UNROLL, THREADS, ONE_ROW>(rows, tile, [g](int j, double2 v) {
             g->elements[2 * j] = v.x;
             g->elements[2 * j + 1] = v.y;
-        }
+        });
     }
 
     /* Puts what was loaded into the machine's byte order. */
@@ -59,9 +55,10 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
                                      __byte_perm(__double2hiint(g->elements[i]), 0, 0x0123));
     }
 
-    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
+                                                unsigned tile)
     {
-        load_raw(g, data, tile);
+        load_raw(g, rows, tile);
         settle(g);
     }
 

@@ -96,19 +96,15 @@ struct reducer8 : thread_state<int32_t>, missing_state<HAS_MISSING> {
         words[1] = Type::widen(__byte_perm(bytes, 0, 0x3424));
     }
 
-    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
+                                                unsigned tile)
     {
-        const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
-
-#pragma unroll
-        for (int j = 0; j < UNROLL; j++) {
-            const uint4 v = load_16_bytes(from + j * THREADS);
-
+        load_units<uint4, UNROLL, THREADS>(rows, tile, [g](int j, uint4 v) {
             put(&g->words[WORDS_PER_LOAD * j], v.x);
             put(&g->words[WORDS_PER_LOAD * j + 2], v.y);
             put(&g->words[WORDS_PER_LOAD * j + 4], v.z);
             put(&g->words[WORDS_PER_LOAD * j + 6], v.w);
-        }
+        });
     }
 
     __device__ __forceinline__ static uint64_t place(unsigned tile, int word, int half)

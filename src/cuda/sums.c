@@ -42,7 +42,7 @@ static bool add(struct cuda_job *job, unsigned slot, const void *data, size_t co
 
     (void)slot;
     for (unsigned i = 0; i < s->parts; i++) {
-        s->launch[i].data = data;
+        s->launch[i].rows.data = data;
         s->launch[i].count = count;
         s->launch[i].index = index;
         if (!cuda_check(cuda_reduce(&s->launch[i], stream), "starting a kernel", reason))

@@ -150,7 +150,7 @@ static bool add(struct cuda_job *job, unsigned slot, const void *data, size_t co
     (void)index;
     t->count[slot] = count;
     for (unsigned i = 0; i < t->set->count; i++) {
-        t->launch[i].data = data;
+        t->launch[i].rows.data = data;
         t->launch[i].count = count;
         t->launch[i].kept = t->kept[i][slot];
         t->launch[i].room = t->kept_bytes / t->element_size;

@@ -36,7 +36,7 @@ static_assert(TALLY_THREADS % 32 == 0, "whole warps");
 
 /* A launch, for the kernels. */
 struct tally_job {
-    const uint4 *data;
+    struct cuda_rows rows;
     uint64_t count; /* elements */
     bool swap;
     unsigned size; /* counters */
@@ -115,13 +115,21 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
     __device__ __forceinline__ void fetch(const struct tally_job *job, unsigned tile)
     {
         const uint64_t load_0 = (uint64_t)tile * (TALLY_THREADS * LOADS) + threadIdx.x;
+        const uint4 *const from = (const uint4 *)job->rows.data;
+        const bool full = job->count >= ((uint64_t)tile + 1) * TILE;
 
         /* Which of them it is, all threads agree on. */
-        if (job->count >= ((uint64_t)tile + 1) * TILE) {
+        if (full && job->rows.inverse == 0) {
 #pragma unroll
             for (int j = 0; j < LOADS; j++) {
                 valid[j] = PER_LOAD;
-                load[j] = job->data[load_0 + (unsigned)j * TALLY_THREADS];
+                load[j] = from[load_0 + (unsigned)j * TALLY_THREADS];
+            }
+        } else if (full) {
+#pragma unroll
+            for (int j = 0; j < LOADS; j++) {
+                valid[j] = PER_LOAD;
+                load[j] = from[cuda_rows_place(&job->rows, load_0 + (unsigned)j * TALLY_THREADS)];
             }
         } else {
 #pragma unroll
@@ -132,7 +140,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
                 valid[j] = first >= job->count              ? 0
                            : job->count - first >= PER_LOAD ? PER_LOAD
                                                             : (unsigned)(job->count - first);
-                load[j] = fetch_part(job->data + at, valid[j]);
+                load[j] = fetch_part(from + cuda_rows_place(&job->rows, at), valid[j]);
             }
         }
         if (job->swap)

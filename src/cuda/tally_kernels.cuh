@@ -620,7 +620,7 @@ static inline struct tally_choice tally_choose(const struct cuda_tally_launch *l
 {
     struct tally_choice c = {};
 
-    c.job.data = (const uint4 *)l->data;
+    c.job.rows = l->rows;
     c.job.count = l->count;
     c.job.swap = l->swap;
     c.job.size = l->size;

@@ -10,6 +10,7 @@
 
 #include "core/tally.h"
 #include "cuda/missing.h"
+#include "cuda/rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,15 +49,15 @@ struct cuda_tally_launch {
 
     /* Elements that are left out; NULL: none. */
     const struct cuda_missing *missing;
-    bool swap;         /* elements are not in the machine's byte order */
-    const void *data;  /* device memory, aligned to 16 bytes; can be read up to a multiple of 16 */
-    size_t count;      /* elements, at least 1, below 2^30 */
-    const void *table; /* device memory: struct cuda_tally_cells, or the plan's bounds */
-    uint64_t *counts;  /* device memory: `size`, and CUDA_TALLY_MORE; to be added to */
-    void *kept;        /* device memory, of cells */
-    uint64_t room;     /* elements that it has room for: others are dropped */
-    int multiprocessors; /* of the device */
-    size_t shared;       /* bytes of shared memory that a block may ask for */
+    bool swap;             /* elements are not in the machine's byte order */
+    struct cuda_rows rows; /* in device memory; each can be read up to a multiple of 16 bytes */
+    size_t count;          /* elements, at least 1, below 2^30 */
+    const void *table;     /* device memory: struct cuda_tally_cells, or the plan's bounds */
+    uint64_t *counts;      /* device memory: `size`, and CUDA_TALLY_MORE; to be added to */
+    void *kept;            /* device memory, of cells */
+    uint64_t room;         /* elements that it has room for: others are dropped */
+    int multiprocessors;   /* of the device */
+    size_t shared;         /* bytes of shared memory that a block may ask for */
 };
 
 /* Tallies a chunk on the device: asynchronous, on the stream and the device that is current. Counts

@@ -8,6 +8,7 @@
 
 #include "core/partial.h"
 #include "cuda/missing.cuh"
+#include "cuda/rows.h"
 #include "cuda/types.cuh"
 
 /* An extreme, and the first tile that holds it. The complement of the order is kept for the
@@ -57,32 +58,38 @@ struct counts {
     }
 };
 
-__device__ static __forceinline__ uint4 load_16_bytes(const uint4 *from)
+/* Hands over the UNROLL units that a thread has of a full tile: put(j, unit), for each of them. Those of a
+   block's threads lie side by side. ONE_ROW: so do all elements. */
+template <typename Unit, int UNROLL, int BLOCK, bool ONE_ROW = false, typename Put>
+__device__ static __forceinline__ void load_units(const struct cuda_rows &rows, unsigned tile,
+                                                  const Put &put)
 {
-    return __ldcs(from);
+    const size_t first = (size_t)tile * BLOCK * UNROLL + threadIdx.x;
+    const Unit *const from = (const Unit *)rows.data;
+
+    static_assert(sizeof(Unit) == CUDA_ROWS_UNIT, "units");
+    if (ONE_ROW || rows.inverse == 0) {
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++)
+            put(j, __ldcs(from + first + j * BLOCK));
+    } else {
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++)
+            put(j, __ldcs(from + cuda_rows_place(&rows, first + j * BLOCK)));
+    }
 }
 
-/* Loads the words of a thread's group of a full tile, which are UNROLL loads of 16 bytes for each
-   of a block's threads. `from` is where the thread's first one is. */
-template <int UNROLL, int BLOCK>
-__device__ static __forceinline__ void load_words(uint32_t *words, const uint4 *from)
+/* Loads the words of a thread's group of a full tile. */
+template <int UNROLL, int BLOCK = THREADS>
+__device__ static __forceinline__ void load_words(uint32_t *words, const struct cuda_rows &rows,
+                                                  unsigned tile)
 {
-#pragma unroll
-    for (int j = 0; j < UNROLL; j++) {
-        uint4 v = load_16_bytes(from + j * BLOCK);
+    load_units<uint4, UNROLL, BLOCK>(rows, tile, [words](int j, uint4 v) {
         words[4 * j] = v.x;
         words[4 * j + 1] = v.y;
         words[4 * j + 2] = v.z;
         words[4 * j + 3] = v.w;
-    }
-}
-
-/* Loads elements of tiles of `data`. */
-template <int UNROLL, int BLOCK = THREADS>
-__device__ static __forceinline__ void load_words(uint32_t *words, const void *data, unsigned tile)
-{
-    load_words<UNROLL, BLOCK>(words,
-                              (const uint4 *)data + (size_t)tile * BLOCK * UNROLL + threadIdx.x);
+    });
 }
 
 /* The common part of reducers of every type. */

@@ -835,17 +835,20 @@ static void run_reduce(const void *arguments)
 {
     const struct cuda_launch *l = arguments;
     const size_t size = element_size(l->type);
-    const unsigned char *at = l->data;
 
-    if ((uintptr_t)l->data % (l->count < CUDA_UNALIGNED_MAX ? size : 16) != 0)
+    if ((uintptr_t)l->rows.data % (l->count < CUDA_UNALIGNED_MAX ? size : CUDA_ROWS_UNIT) != 0 ||
+        (l->rows.inverse && l->count % CUDA_TILES != 0))
         abort();
     for (size_t i = 0; i < l->count; i++) {
+        const int64_t unit = cuda_rows_place(&l->rows, (uint32_t)(i * size / CUDA_ROWS_UNIT));
+        const unsigned char *at =
+            (const unsigned char *)l->rows.data + unit * CUDA_ROWS_UNIT + i * size % CUDA_ROWS_UNIT;
         unsigned char element[8];
 
         if (l->swap)
-            element_swap(element, at + i * size, 1, size);
+            element_swap(element, at, 1, size);
         else
-            memcpy(element, at + i * size, size);
+            memcpy(element, at, size);
         if ((l->wants & PARTIAL_MISSING) && is_missing(l, element)) {
             l->partial->count++;
             l->partial->missing++;
@@ -860,8 +863,8 @@ static void run_reduce(const void *arguments)
 
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
 {
-    return queue_kernel(stream, run_reduce, launch, sizeof *launch, launch->data, launch->partial,
-                        launch->scratch);
+    return queue_kernel(stream, run_reduce, launch, sizeof *launch, launch->rows.data,
+                        launch->partial, launch->scratch);
 }
 
 static void run_digest(const void *arguments)

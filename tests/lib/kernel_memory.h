@@ -8,8 +8,10 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cuda/rows.h"
 #include "engine/engine.h"
 #include "lib/allocate.h"
 #include "lib/tap.h"
@@ -97,5 +99,24 @@ static inline bool copy_out(void *to, const void *from, size_t size)
 }
 
 #endif
+
+/* Copies bytes to memory as rows of so many units, `gap` units apart: there is room for them. Nothing says what
+   lies between them. */
+static inline bool copy_in_apart(struct cuda_rows *rows, void *to, const unsigned char *from,
+                                 size_t size, size_t row, size_t gap)
+{
+    const size_t bytes = row * CUDA_ROWS_UNIT, pitch = (row + gap) * CUDA_ROWS_UNIT;
+    const size_t whole = size / bytes, all = whole * pitch + size % bytes;
+    unsigned char *const apart = allocate(all + 1);
+    bool good;
+
+    memset(apart, 0xa5, all);
+    for (size_t i = 0; i <= whole; i++)
+        memcpy(apart + i * pitch, from + i * bytes, i < whole ? bytes : size % bytes);
+    *rows = cuda_rows_apart(to, row, (int64_t)(row + gap));
+    good = copy_in(to, apart, all);
+    free(apart);
+    return good;
+}
 
 #endif

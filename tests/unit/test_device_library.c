@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 #include <gpureduce.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -566,16 +567,12 @@ static void check_infinity_beside_nan(void)
 
 /* Quantiles of so many elements that a sample is taken of them, not aligned to 16 bytes; with NaNs
    and infinities in some runs, and beside an extreme in some. */
-static void check_samples(void)
+static void check_samples(size_t count)
 {
     static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_I64};
     static const char *const quantiles[] = {"median", "p10", "p99.5"};
-    const size_t count = (size_t)300 * 1000;
-    unsigned char *const small[] = {host, device};
     struct tap_family family = {0};
 
-    host = allocate((count + 1) * 8);
-    must(cudaMalloc((void **)&device, (count + 1) * 8) == cudaSuccess, "memory");
     for (unsigned run = 0; run < 12; run++) {
         const enum element_type type = types[run % 3];
         const int64_t size = (int64_t)element_size(type);
@@ -615,6 +612,62 @@ static void check_samples(void)
         gpr_close(there);
     }
     tap_family_end(&family, "quantiles by samples");
+}
+
+/* Rows of whole units of 16 bytes that lie apart, which kernels read where they are; so many elements that they
+   have whole tiles of them, or fewer. */
+static void check_apart(size_t count)
+{
+    const uint64_t pitch = 1024;
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < 3 * ELEMENT_TYPES; run++) {
+        const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
+        const size_t size = element_size(type);
+        const struct shape s = {.type = element_name(type),
+                                .order = (gpr_order)rng_below(&rng, 3),
+                                .rank = 2,
+                                .sizes = {count / pitch, 16 * (1 + rng_below(&rng, pitch / 16))},
+                                .strides = {(int64_t)(pitch * size), (int64_t)size},
+                                .off = run < ELEMENT_TYPES ? 0 : 16};
+        gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
+        gpr_request *request = NULL;
+        bool asked[OPS];
+
+        for (size_t i = 0; i < (count + 16) * size; i++)
+            host[i] = (unsigned char)rng_below(&rng, type == ELEMENT_BOOL ? 2 : 256);
+        must(cudaMemcpy(device, host, (count + 16) * size, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
+                 (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK) &&
+                 (rng_below(&rng, 3) ||
+                  gpr_request_histogram(request, BINS_MAX, -100, 100) == GPR_OK),
+             "a request");
+        for (size_t i = 0; i < OPS; i++) {
+            asked[i] = rng_below(&rng, 6) == 0;
+            must(!asked[i] || gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
+        }
+        draw_tallier();
+        tap_case(&family, is_same_reduction(here, there, request, asked, false),
+                 "run %u: %s, rows of %" PRIu64 ": %s", run, s.type, s.sizes[1],
+                 gpr_error_text(context));
+        gpr_request_free(request);
+        gpr_close(here);
+        gpr_close(there);
+    }
+    tap_family_end(&family, "rows that lie apart");
+}
+
+/* More elements than there are in other tests. */
+static void check_many(void)
+{
+    const size_t count = (size_t)300 * 1000;
+    unsigned char *const small[] = {host, device};
+
+    host = allocate((count + 16) * 8);
+    must(cudaMalloc((void **)&device, (count + 16) * 8) == cudaSuccess, "memory");
+    check_samples(count);
+    check_apart(count);
     must(cudaFree(device) == cudaSuccess, "freeing");
     free(host);
     host = small[0];
@@ -1264,7 +1317,7 @@ int main(void)
     check_masks((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_infinity_beside_nan();
-    check_samples();
+    check_many();
     check_axes(4 * (unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
     check_full();

@@ -156,14 +156,14 @@ static int measure(size_t bytes)
         const size_t count = bytes / element_size(types[i]);
         const struct cuda_digest_launch l = {.type = types[i],
                                              .counts = true,
-                                             .data = memory,
+                                             .rows.data = memory,
                                              .count = count,
                                              .partial = partial,
                                              .scratch = scratch,
                                              .multiprocessors = multiprocessors};
         const struct cuda_launch reduce = {.type = types[i],
                                            .wants = PARTIAL_SUM | PARTIAL_EXTREMES,
-                                           .data = memory,
+                                           .rows.data = memory,
                                            .count = count,
                                            .partial = partial,
                                            .scratch = room,

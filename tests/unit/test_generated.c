@@ -202,7 +202,7 @@ static bool launch(const struct sample *sample, unsigned wants, bool swap, struc
         .type = sample->type,
         .swap = swap,
         .wants = wants,
-        .data = device.data,
+        .rows.data = device.data,
         .count = COPIES * sample->count,
         .index = FIRST,
         .partial = device.partial,

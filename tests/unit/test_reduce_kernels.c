@@ -33,6 +33,7 @@
 #    define LENGTH_TWO ((size_t)3 << 20)
 #    define TWO_ONE_IN 10
 #    define LENGTH_FULL LENGTH_TWO
+#    define LENGTH_APART LENGTH_TWO
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
@@ -43,6 +44,7 @@
 #    define LENGTH_TWO ((size_t)5 << 14)
 #    define TWO_ONE_IN 1
 #    define LENGTH_FULL ((size_t)72 << 13)
+#    define LENGTH_APART (2 * (size_t)CUDA_TILES)
 #endif
 
 /* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels;
@@ -77,6 +79,7 @@ static struct missing missing;  /* the missing values of the data */
 static struct partial *partial; /* where the kernels work: on the device, if there is one */
 static struct cuda_scratch *scratch;
 static unsigned char *memory, *data, *swapped; /* the first is the kernels' */
+static bool apart;                             /* elements lie in rows that are apart */
 
 static bool open_device(char reason[ENGINE_REASON_MAX])
 {
@@ -176,15 +179,22 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
                                      .swap = swap,
                                      .wants = wants,
                                      .missing = &ranges,
-                                     .data = to,
+                                     .rows.data = to,
                                      .count = count,
                                      .index = FIRST + at,
                                      .partial = partial,
                                      .scratch = scratch,
                                      .multiprocessors = (int)blocks};
 
-        good = copy_in(to, (swap ? swapped : data) + at * size, count * size) &&
-               run_kernel(&launch, blocks);
+        if (apart) {
+            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : count * size / 32);
+
+            good = copy_in_apart(&launch.rows, to, (swap ? swapped : data) + at * size,
+                                 count * size, row, rng_below(&rng, row + 1));
+        } else {
+            good = copy_in(to, (swap ? swapped : data) + at * size, count * size);
+        }
+        good = good && run_kernel(&launch, blocks);
     }
     good = good && copy_out(&left, partial, sizeof left);
     cuda_settle_partial(&left, wants);
@@ -358,6 +368,33 @@ static void check_others(enum element_type type, unsigned runs)
         check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "any bits");
     }
     tap_family_end(&family, "%s, any bits", element_name(type));
+}
+
+/* Rows that lie apart, of whole tiles, and in part of many. */
+static void check_apart(enum element_type type)
+{
+    struct tap_family family = {0};
+
+    apart = true;
+    for (size_t i = 0; i < WANTS; i++) {
+        const size_t n = i % 4 == 0 ? LENGTH_APART : CUDA_TILES;
+
+        if (element_is_float(type) && element_size(type) > 1)
+            fill_windows(type, n);
+        else
+            for (size_t k = 0; k < n * element_size(type); k++)
+                data[k] = (unsigned char)rng_next(&rng);
+        /* Other kernels have the last two of floats, but where elements are missing. */
+        if (RUNS_ALL || i < WANTS_MOMENTS || !element_is_float(type) || element_size(type) == 1)
+            check_wants(&family, type, all_wants[i], n, 1, 1 + (unsigned)rng_below(&rng, 3),
+                        "rows apart");
+        data_choose_missing(&rng, type, data, n, &missing);
+        check_wants(&family, type, all_wants[i] | PARTIAL_MISSING, n, 1,
+                    1 + (unsigned)rng_below(&rng, 3), "rows apart");
+        missing.count = 0;
+    }
+    apart = false;
+    tap_family_end(&family, "%s, rows that lie apart", element_name(type));
 }
 
 /* Sums alone of types behind the first group, by the kernels that there are for these: of every byte;
@@ -595,6 +632,8 @@ int main(void)
         check_others((enum element_type)t, runs);
     for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
         check_sums((enum element_type)t);
+    for (int t = 0; t < (int)ELEMENT_TYPES; t++)
+        check_apart((enum element_type)t);
     free(data);
     free(swapped);
     return tap_done();

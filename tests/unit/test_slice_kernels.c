@@ -1610,7 +1610,7 @@ static void measure_type(enum element_type type, unsigned char *device, unsigned
     struct cuda_scratch *scratch = NULL;
     struct partial *partial = NULL, none;
     struct cuda_launch reduce = {
-        .type = type, .wants = PARTIAL_SUM | PARTIAL_EXTREMES, .data = device, .count = n};
+        .type = type, .wants = PARTIAL_SUM | PARTIAL_EXTREMES, .rows.data = device, .count = n};
     const size_t lengths[] = {1024, 1023, 256, 100, 16, 3, n / 16, n / 16 - 1};
     double sum;
     bool good;

@@ -56,7 +56,7 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
 {
     if (!kernel_open(reason))
         return false;
-    memory = kernel_allocate(BYTES_MAX, reason);
+    memory = kernel_allocate(2 * BYTES_MAX, reason);
     table = kernel_allocate(COUNTS_BYTES, reason);
     counts = kernel_allocate(COUNTS_BYTES, reason);
     room = kernel_allocate(BYTES_MAX, reason);
@@ -265,13 +265,14 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
                        const char *what, unsigned launches, unsigned blocks, size_t shared)
 {
     const bool fine = plan->kind == TALLY_CELLS && plan->kept_cells > 0 && once_in(3);
+    const bool apart = once_in(3);
     const size_t size = element_size(plan->type);
     const size_t counters =
         fine ? ((size_t)plan->kept_cells << plan->fine_bits) + 1 : tally_size(plan);
     const size_t most = n / launches + 1;
     uint64_t *expected = calloc(1, COUNTS_BYTES), *got = calloc(1, COUNTS_BYTES);
     struct cuda_tally_launch launch = {.swap = size > 1 && once_in(2),
-                                       .data = memory,
+                                       .rows.data = memory,
                                        .table = table,
                                        .counts = counts,
                                        .kept = room,
@@ -302,12 +303,17 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
     good = copy_table(plan) && copy_in(counts, got, COUNTS_BYTES);
     for (size_t at = 0; at < n && good; at += launch.count) {
         uint64_t now = 0;
+        size_t row;
 
         launch.count = n - at < most ? n - at : most;
-        good = copy_in(memory, (launch.swap ? swapped : data) + at * size, launch.count * size) &&
-               run_kernel(&launch, blocks) &&
-               copy_out(&now, counts + counters + CUDA_TALLY_KEPT, sizeof now) &&
-               now <= launch.count;
+        row = 1 + below(once_in(2) ? 20 : launch.count * size / 32 + 1);
+        good =
+            (apart ? copy_in_apart(&launch.rows, memory, (launch.swap ? swapped : data) + at * size,
+                                   launch.count * size, row, below(row + 1))
+                   : copy_in(memory, (launch.swap ? swapped : data) + at * size,
+                             launch.count * size)) &&
+            run_kernel(&launch, blocks) &&
+            copy_out(&now, counts + counters + CUDA_TALLY_KEPT, sizeof now) && now <= launch.count;
         if (plan->kind == TALLY_CELLS && good)
             good = copy_out(kept + kept_count * size, room, (size_t)now * size);
         kept_count += (size_t)now;
@@ -551,10 +557,10 @@ static void measure_data(enum element_type type, enum data_kind kind, unsigned c
     struct partial *partial = NULL, none;
     struct cuda_launch reduce = {.type = type,
                                  .wants = PARTIAL_SUM | PARTIAL_EXTREMES,
-                                 .data = device,
+                                 .rows.data = device,
                                  .count = bytes / size};
     struct cuda_tally_launch tally = {
-        .data = device, .count = bytes / size, .table = table, .counts = counts};
+        .rows.data = device, .count = bytes / size, .table = table, .counts = counts};
     const struct histogram_range range = {.low = -6, .high = 6};
     struct tally_plan plan;
     bool good;
@@ -634,9 +640,9 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
     const struct histogram_range range = {.low = -6, .high = 6};
     struct cuda_scratch *scratch = NULL;
     struct partial *partial = NULL, none;
-    struct cuda_launch reduce = {.type = type, .data = device, .count = bytes / size};
+    struct cuda_launch reduce = {.type = type, .rows.data = device, .count = bytes / size};
     struct cuda_tally_launch tally = {
-        .data = device, .count = bytes / size, .table = table, .counts = counts};
+        .rows.data = device, .count = bytes / size, .table = table, .counts = counts};
     struct tally_plan plans[2];
     bool good, binned;
 

@@ -12,7 +12,7 @@ cudaError_t rung_production(const struct rung_launch *l, cudaStream_t stream)
     struct cuda_launch launch = {
         .type = l->type,
         .wants = l->wants,
-        .data = l->data,
+        .rows.data = l->data,
         .count = l->count,
         .partial = l->result,
         .scratch = l->temporary,
