@@ -49,15 +49,24 @@ static uint64_t place(const struct header *h)
     return HEADER_PREFIX + (uint64_t)(h->json.at - h->container->text);
 }
 
-/* 37 bits of the length, and 16 of how the header begins. */
+static bool is_blank(unsigned char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+/* 37 bits of the length, and 12 or more of how the header begins. Blanks before the { are an error later. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
-    const uint64_t length =
-        size >= HEADER_PREFIX + 2 ? bytes_number(bytes, HEADER_PREFIX, false) : 0;
+    size_t at = HEADER_PREFIX;
+    uint64_t length;
 
-    return length >= 2 && length <= HEADER_MAX && bytes[HEADER_PREFIX] == '{' &&
-           (bytes[HEADER_PREFIX + 1] == '"' || bytes[HEADER_PREFIX + 1] == '}' ||
-            bytes[HEADER_PREFIX + 1] == ' ');
+    while (at < size && is_blank(bytes[at]))
+        at++;
+    if (at + 2 > size || bytes[at] != '{')
+        return false;
+    length = bytes_number(bytes, HEADER_PREFIX, false);
+    return length >= 2 && length <= HEADER_MAX &&
+           (bytes[at + 1] == '"' || bytes[at + 1] == '}' || is_blank(bytes[at + 1]));
 }
 
 /* Notes the error, if the reader of JSON does not: that something else stands there. */
