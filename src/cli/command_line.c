@@ -200,8 +200,9 @@ static bool parse_dtype(const struct arguments *a, const struct argument *x, con
 
         if (!foreign)
             return arguments_unknown_word(a, x, text);
-        snprintf(format, sizeof format, "dtype %%s is %s%s%s", foreign->what,
-                 foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "");
+        snprintf(format, sizeof format, "dtype %%s is %s%s%s%s", foreign->what,
+                 foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "",
+                 foreign->read_as && *text == '>' ? " --endian=big" : "");
         return arguments_wrong(a, format, text);
     }
     options->session.input.type_given = true;

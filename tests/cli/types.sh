@@ -142,7 +142,9 @@ while IFS='|' read -r type message; do
 done <<'END'
 complex64|pairs of f32, a real and an imaginary part: give -t f32
 <c16|pairs of f64, a real and an imaginary part: give -t f64
+>c16|pairs of f64, a real and an imaginary part: give -t f64 --endian=big
 datetime64[ms]|time, counted in integers; those of NaT are the least there are: give -t i64
+>m8|time, counted in integers; those of NaT are the least there are: give -t i64 --endian=big
 float8_e4m3fnuz|a float of one byte that is not read; f8e4m3 (e4m3fn) and f8e5m2 are
 F8_E8M0|a float of one byte that is not read; f8e4m3 (e4m3fn) and f8e5m2 are
 longdouble|a float of 10 bytes or more; convert it first, with numpy's x.astype('f8')
