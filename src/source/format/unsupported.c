@@ -173,6 +173,18 @@ static void say_zip_member(const struct unsupported_input *in, char *said)
     shell_word(said, UNSUPPORTED_DETAIL_MAX, found, strlen(found), "[*?\\", "MEMBER");
 }
 
+/* A header of tar without "ustar", as of version 7: the sum of its bytes, in octal digits which count as blanks. */
+static bool is_old_tar(const struct unsupported_input *in)
+{
+    unsigned long sum = 8 * ' ';
+    char digits[8] = "";
+
+    for (size_t i = 0; i < 512; i++)
+        sum += i < 148 || i >= 156 ? in->bytes[i] : 0;
+    memcpy(digits, in->bytes + 148, sizeof digits - 1);
+    return strtoul(digits, NULL, 8) == sum;
+}
+
 /* The first header may describe something else than a file. */
 static void say_tar_member(const struct unsupported_input *in, char *said)
 {
@@ -646,6 +658,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define SOUND PYTHON("soundfile", "soundfile.read('FILE')[0]")
 #define IMAGE PYTHON("imageio.v3", "imageio.v3.imread('FILE')")
 #define ITK PYTHON("SimpleITK", "SimpleITK.GetArrayFromImage(SimpleITK.ReadImage('FILE'))")
+#define PYVISTA PYTHON("pyvista", "pyvista.read('FILE')['NAME']")
 #define PLY PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")
 #define JPEG(second_) ROW("a JPEG image", "\xff\xd8\xff", AT(6, second_), NOTHING)
 #define PROGRAM "a program or a library"
@@ -677,6 +690,8 @@ static const struct unsupported table[] = {
           .least = 512, .detail = say_tar_member),
     NAMED("a tar archive", AT(257, "ustar "), COMMAND("tar -xOf FILE {}"),
           .least = 512, .detail = say_tar_member),
+    NAMED("a tar archive", TEST(512, is_old_tar), COMMAND("tar -xOf FILE {}"),
+          .detail = say_tar_member),
     ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER")),
     ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER")),
     ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER")),
@@ -729,6 +744,8 @@ static const struct unsupported table[] = {
     ROW("a Matrix Market file", "%%MatrixMarket",
         PYTHON("scipy.io", "scipy.io.mmread('FILE').data")),
     ROW("a VTK file", "# vtk DataFile", PYTHON("meshio", "meshio.read('FILE').point_data['NAME']")),
+    ROW("a VTK file", "<VTKFile ", PYVISTA),
+    ROW("a VTK file", "<?xml version=\"1.0\"?>\n<VTKFile ", PYVISTA),
     CDF("\xcd\xf3\0\1", "\0\0\xff\xff"), CDF("\xcd\xf3\0\1", "\xcc\xcc\0\1"),
     CDF("\xcd\xf2\x60\2", "\0\0\xff\xff"), CDF("\xcd\xf2\x60\2", "\xcc\xcc\0\1"),
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
