@@ -86,6 +86,8 @@ static const struct {
     {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 5},
     {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 5},
     {"a Python pickle", {PART(0, "\x80\2cnumpy.core.multiarray\n_reconstruct\nq\0")}, 0},
+    {"a Python pickle", {PART(0, "\x80\3cpandas\nDataFrame\nq\0)\x81")}, 20},
+    {"a Python pickle", {PART(0, "\x80\2(cnumpy._core.multiarray\n_reconstruct\n(")}, 0},
     {"an ONNX model",
      {PART(0, "\x08\x08\x12\x07pytorch\x1a\x05"
               "2.1.0:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add")},
@@ -147,6 +149,7 @@ static const struct {
     {"a Python pickle", {PART(0, "}q\0X\1\0\0\0a")}, 8},
     {"a Python pickle", {PART(0, "cnumpy._core.multiarray\n_reconstruct\nq\0(")}, 0},
     {"a Python pickle", {PART(0, "cnumpy.core.multiarray\n_reconstruct\np0\n(")}, 0},
+    {"a Python pickle", {PART(0, "ccollections\nOrderedDict\nq\0(")}, 27},
     {"an ORC file", {PART(0, "ORC\x0a\x07\x12\x05\x08\x88")}, 10},
     {"an ORC file", {PART(0, "ORC\x0f\0\0\x0a\x07\x0a\x03\x08\x88")}, 10},
     {"an Avro file",

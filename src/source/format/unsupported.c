@@ -200,6 +200,27 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
  * Python, machine learning and tables.
  */
 
+/* A pickle of protocol 0 to 3 that begins with a class, or with a tuple that does: its module and its name are lines
+   (24 bits), before which stands the protocol (15), or after which its number, 0 (16). */
+static bool is_pickle(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+    const bool marked = b[0] == 0x80 && (b[1] == 2 || b[1] == 3);
+    size_t at = marked ? 2 : 0, lines = 0;
+
+    at += b[at] == '(';
+    if (b[at] != 'c')
+        return false;
+    while (lines < 2 && ++at < in->size) {
+        if (b[at] == '\n')
+            lines++;
+        else if (!isalnum(b[at]) && b[at] != '.' && b[at] != '_')
+            return false;
+    }
+    return lines == 2 && (marked || (at + 2 < in->size && (memcmp(b + at + 1, "q", 2) == 0 ||
+                                                           memcmp(b + at + 1, "p0", 2) == 0)));
+}
+
 /* A serialised ModelProto: the version (11 bits) and the producer, a string of 4 characters or more
    (16), behind which the graph or another string begins (6). */
 static bool is_onnx(const struct unsupported_input *in)
@@ -700,10 +721,10 @@ static const struct unsupported table[] = {
         "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", TORCH),
     PICKLED_DICT("\x80\4\x95", AT(8, "\0\0\0}")), PICKLE("\x80\4\x95", AT(8, "\0\0\0")),
     PICKLED_DICT("\x80\5\x95", AT(8, "\0\0\0}")), PICKLE("\x80\5\x95", AT(8, "\0\0\0")),
-    PICKLED_DICT("\x80\2}q\0"), PICKLE("\x80\2]q\0"), PICKLE("\x80\2cnumpy"),
-    PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"), PICKLE("\x80\3cnumpy"),
-    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"), PICKLE("cnumpy"),
-    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"),
+    PICKLED_DICT("\x80\2}q\0"), PICKLE("\x80\2]q\0"),
+    PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"),
+    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"),
+    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"), PICKLE("", TEST(8, is_pickle)),
     GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
     GGML("algg", 5, "\0\0\0"),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
