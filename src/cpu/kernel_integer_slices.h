@@ -20,6 +20,17 @@
 #define TRUTH_OF(TYPE, x) ((TYPE)(((x) != 0) & 1))
 #define VALUE_OF(TYPE, x) (x)
 
+/* Makes the lanes of a vector those of x that are less than they are, or greater. Each compiler makes one
+   instruction of it in another form. */
+#ifdef __clang__
+#    define TAKE_IF(RELATION, x, to, VECTOR, LANES) \
+        (to) = ((x) & (VECTOR)((x)RELATION(to))) | ((to) & ~(VECTOR)((x)RELATION(to)))
+#else
+#    define TAKE_IF(RELATION, x, to, VECTOR, LANES) \
+        for (int lane = 0; lane < (LANES); lane++)  \
+        (to)[lane] = (x)[lane] RELATION(to)[lane] ? (x)[lane] : (to)[lane]
+#endif
+
 /* Bytes ahead that are asked for, in a row. */
 #define INTEGERS_AHEAD 2048
 
@@ -57,7 +68,7 @@ INLINE_TARGET void put_keys_int64_t(int64_t *keys, wvec_s x, bool min, bool begi
                                    bool extremes)                                                  \
     {                                                                                              \
         half_##name half;                                                                          \
-        vector_##name v, lesser, greater;                                                          \
+        vector_##name v;                                                                           \
                                                                                                    \
         for (int i = 0; sums && i < 2; i++) {                                                      \
             memcpy(&half, x + i * sizeof half, sizeof half);                                       \
@@ -67,10 +78,8 @@ INLINE_TARGET void put_keys_int64_t(int64_t *keys, wvec_s x, bool min, bool begi
             return;                                                                                \
         memcpy(&v, x, sizeof v);                                                                   \
         v = VALUE(vector_##name, v);                                                               \
-        lesser = (vector_##name)(v < f->min);                                                      \
-        greater = (vector_##name)(v > f->max);                                                     \
-        f->min = (v & lesser) | (f->min & ~lesser);                                                \
-        f->max = (v & greater) | (f->max & ~greater);                                              \
+        TAKE_IF(<, v, f->min, vector_##name, V_BYTES / (int)sizeof(TYPE));                         \
+        TAKE_IF(>, v, f->max, vector_##name, V_BYTES / (int)sizeof(TYPE));                         \
     }                                                                                              \
     /* Adds n elements, at most those of VECTORS vectors, to *sum, and takes their extremes. */    \
     INLINE_TARGET void vectors_##name(const unsigned char *x, size_t n, int64_t *sum, TYPE *min,   \
