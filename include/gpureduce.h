@@ -535,7 +535,8 @@ GPR_API gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_i
 GPR_API gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
                                               uint64_t count, void *stream);
 
-/* Adds what `other` has, which was made with an equal type and request; `other` does not change.
+/* Adds what `other` has, which was made with an equal type and request; `other` does not change. Its
+   names become those of one that has none.
    GPR_ERROR_ARGUMENT if one is a bag and the other is placed, if both have an element of the larger
    array, or if their elements have different scales. */
 GPR_API gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator,

@@ -545,7 +545,8 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
                    : lib_fail(a->context, other->context->status, "%s", other->context->text);
     if (begin(a, other->kind, &other->scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, other->ranges.count))
+    if (!ranges_reserve(&a->ranges, other->ranges.count) ||
+        (!a->input && other->input && !set_names(a, other->input, other->array)))
         return lib_fail_memory(a->context);
     while (ranges_find(&other->ranges, range.end, &range))
         ranges_add(&a->ranges, range);

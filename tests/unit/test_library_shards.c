@@ -131,14 +131,15 @@ static bool is_line_of(gpr_accumulator *acc, const char *names, uint64_t of)
            strncmp(line, expected, (size_t)length) == 0;
 }
 
-/* The names and the size of an array come from the first input that is added, or the program. */
+/* The names and the size of an array come from the first input that is added, also by a merge, or from the
+   program. */
 static void test_names(gpr_context *context)
 {
     static const float x[] = {1, 2, 3};
     const uint64_t shape = 3, elements = sizes[3] / sizeof *x;
     gpr_request *digests, *as_bytes;
     gpr_input *bytes, *input;
-    gpr_accumulator *acc;
+    gpr_accumulator *acc, *merged;
     gpr_view *view;
 
     if (gpr_request_new(context, &digests) != GPR_OK ||
@@ -146,6 +147,7 @@ static void test_names(gpr_context *context)
         gpr_request_new(context, &as_bytes) != GPR_OK ||
         gpr_request_type(as_bytes, "u8", GPR_ORDER_NATIVE) != GPR_OK ||
         gpr_accumulator_new(context, "f32", digests, &acc) != GPR_OK ||
+        gpr_accumulator_new(context, "f32", digests, &merged) != GPR_OK ||
         gpr_open_path(context, "a", as_bytes, &bytes) != GPR_OK ||
         gpr_open_path(context, "d", NULL, &input) != GPR_OK ||
         gpr_view_new(context, &view) != GPR_OK ||
@@ -156,6 +158,14 @@ static void test_names(gpr_context *context)
                gpr_accumulator_add_input(acc, input, 0) == GPR_OK &&
                is_line_of(acc, "\"input\":\"d\"", elements),
            "an input that is refused gives no name");
+    tap_ok(gpr_accumulator_merge(merged, acc) == GPR_OK &&
+               is_line_of(merged, "\"input\":\"d\"", elements) &&
+               gpr_accumulator_clear(merged) == GPR_OK &&
+               is_line_of(merged, "\"input\":\"memory\"", 0) &&
+               gpr_accumulator_set_array(merged, "x", NULL, 0) == GPR_OK &&
+               gpr_accumulator_merge(merged, acc) == GPR_OK &&
+               is_line_of(merged, "\"input\":\"x\"", elements),
+           "a merge gives names to an accumulator that has none");
     tap_ok(gpr_accumulator_clear(acc) == GPR_OK && gpr_accumulator_add_at(acc, view, 0) == GPR_OK &&
                is_line_of(acc, "\"input\":\"memory\"", 3),
            "nor does one that was cleared");
@@ -169,6 +179,7 @@ static void test_names(gpr_context *context)
     gpr_view_free(view);
     gpr_close(input);
     gpr_close(bytes);
+    gpr_accumulator_free(merged);
     gpr_accumulator_free(acc);
     gpr_request_free(as_bytes);
     gpr_request_free(digests);
