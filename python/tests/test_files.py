@@ -10,6 +10,7 @@ import json
 import math
 import os
 import pickle
+import resource
 import struct
 import subprocess
 import sys
@@ -275,6 +276,24 @@ def test_errors(tmp_path):
     with pytest.raises(gr.Error, match="ends at byte 500") as caught:
         gr.open(path)[0].sum()
     assert isinstance(caught.value, (ValueError, OSError))
+
+
+def test_too_few_descriptors(tmp_path):
+    path = tmp_path / "x.h5"
+    path.write_bytes(b"\211HDF\r\n\032\n")
+    with pytest.raises(gr.DataError) as caught:
+        gr.open(path)
+    if "an HDF5 file: libhdf5: " not in str(caught.value):
+        pytest.skip("no libhdf5")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(path, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, limits[1]))  # of the file, and one end of a pipe
+    try:
+        with pytest.raises(gr.ReadError, match="cannot create a pipe"):
+            gr.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_errors_name_arguments_of_python(tmp_path):

@@ -180,15 +180,16 @@ static bool get_records(struct container_input *in, struct buffer *records)
                                      "needs libhdf5: " HELPER " is neither beside this program nor "
                                      "in " LIBEXECDIR);
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return container_wrong(in, ERROR_NO_OFFSET, "cannot create a pipe: %s", strerror(errno));
+        return container_fail(in,
+                              error_of(ERROR_READ, "cannot create a pipe: %s", strerror(errno)));
     error = start_helper(in, path, ends[1], &child);
     close(ends[1]);
     if (error) {
         close(ends[0]);
         if (error == ENOMEM)
             return container_no_memory(in);
-        return container_wrong(in, ERROR_NO_OFFSET, "needs libhdf5: cannot start %s: %s", path,
-                               strerror(error));
+        return container_fail(
+            in, error_of(ERROR_READ, "needs libhdf5: cannot start %s: %s", path, strerror(error)));
     }
     good = read_records(ends[0], records);
     close(ends[0]); /* if it still writes, it dies of that */
