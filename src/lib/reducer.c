@@ -635,7 +635,8 @@ static bool suits_one_run(const gpr_input *input, const gpr_request *request)
 {
     return lib_container(input) && input->context->device != DEVICE_GPU &&
            request->passes.histogram.kind == HISTOGRAM_NONE &&
-           (!(request->wants & PARTIAL_DIGEST) || request->input.length == UINT64_MAX);
+           (!(request->wants & PARTIAL_DIGEST) ||
+            (request->input.length == UINT64_MAX && input->options.length == UINT64_MAX));
 }
 
 /* Tells of what an array came to; NULL: of the error of the context. */

@@ -556,6 +556,34 @@ def check_damage(library, where):
     library.status('gpr_request_free', request)
 
 
+def check_parts(library, where):
+    """The first elements of an array in Fortran order have no digest, and those of others have theirs."""
+    path = os.path.join(where, 'parts.npz')
+    with zipfile.ZipFile(path, 'w') as archive:
+        for name in ('False', 'True'):
+            header = "{'descr': '<u4', 'fortran_order': %s, 'shape': (2, 2), }" % name
+            archive.writestr(name + '.npy', b'\x93NUMPY\1\0' + struct.pack('<H', 118) + header.ljust(117).encode() + b'\n' +
+                             bytes(16))
+    request, found = library.request(['digest']), []
+
+    def told(user, array, result):
+        found.append(result is not None)
+        library.status('gpr_result_free', c_void_p(result))
+        return 0
+
+    for at_open in (False, True):
+        options = library.request([])
+        library('gpr_request_set', options if at_open else request, 5, c_uint64(3))
+        source = library.make('gpr_open_path', library.context, path.encode(), options)
+        library('gpr_reduce_each', source, request, TOLD(told), None)
+        library('gpr_request_set', request, 5, c_uint64(2**64 - 1))
+        library.status('gpr_close', source)
+        library.status('gpr_request_free', options)
+    library.status('gpr_request_free', request)
+    if found != 2 * [True, False]:
+        raise Failure('digests of parts of arrays: %s' % found)
+
+
 def main():
     program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     library = Library(path)
@@ -566,6 +594,7 @@ def main():
             check_facts(library, where)
             check_text(library, where)
             check_damage(library, where)
+            check_parts(library, where)
         except Failure as failure:
             print(failure)
             failed += 1
