@@ -421,7 +421,7 @@ def on_device(values: Any, array: Array, elements: bool) -> Any:
 
 class _ArrowSchema(ctypes.Structure):  # pylint: disable=too-few-public-methods
     _fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p),
-                ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+                ("metadata", ctypes.c_void_p), ("flags", ctypes.c_int64),
                 ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p),
                 ("dictionary", ctypes.c_void_p), ("release", ctypes.c_void_p),
                 ("private_data", ctypes.c_void_p)]
@@ -473,6 +473,16 @@ class _Streamed:  # pylint: disable=too-few-public-methods
                 _RELEASE(one.release)(ctypes.byref(one))
 
 
+def _is_extension(schema: _ArrowSchema) -> bool:
+    """Whether the elements are of an extension type, for which the numbers that are stored mean something else."""
+    texts: List[bytes] = []
+    at = schema.metadata or 0
+    for _ in range(2 * ctypes.c_int32.from_address(at).value if at else 0):  # keys and values
+        at += 4 + (len(texts[-1]) if texts else 0)
+        texts.append(ctypes.string_at(at + 4, ctypes.c_int32.from_address(at).value))
+    return b"ARROW:extension:name" in texts[::2]
+
+
 def of_arrow(x: Any) -> Array:
     """An Arrow array, with its validity bitmap. One in chunks is copied into one chunk first."""
     if not hasattr(x, "__arrow_c_array__"):
@@ -490,12 +500,14 @@ def of_arrow(x: Any) -> Array:
         schema, found = keep.schema, keep.array
     else:
         raise TypeError(f"Arrow data of type {type(x).__name__} have no __arrow_c_array__; update their package")
-    name = _ARROW.get(schema.format or b"")
+    extension = _is_extension(schema)
+    name = None if extension else _ARROW.get(schema.format or b"")
     if schema.format == b"+s" and not hasattr(x, "type"):
         raise TypeError(f"Arrow data of type {type(x).__name__} are not one array; take a column")
     if name is None or schema.dictionary:
         stated = getattr(x, "type", getattr(x, "dtype", (schema.format or b"").decode()))
-        raise _no_type(f"{stated} (Arrow)", "bits are no bytes: cast it to uint8" if schema.format == b"b" else "")
+        raise _no_type(f"{stated} (Arrow)", "take its storage" if extension else
+                       "bits are no bytes: cast it to uint8" if schema.format == b"b" else "")
     if not found.release:  # a stream of no chunks
         return Array(0, name, NATIVE, (0,), None, None)
     array = Array((found.buffers[1] or 0) + found.offset * SIZES[name], name, NATIVE,

@@ -358,6 +358,28 @@ def test_arrow():
             gr.sum(wrong)
 
 
+def test_extension_types_of_arrow():
+    """Their numbers mean something else, such as months, or bools that are not 0."""
+    pyarrow = pytest.importorskip("pyarrow", "15")
+
+    class Month(pyarrow.ExtensionType):
+        def __init__(self):
+            super().__init__(pyarrow.int64(), "test.month")
+
+        def __arrow_ext_serialize__(self):
+            return b"abc"
+
+    storage = pyarrow.array([1, None, 3], "int64")
+    months = pyarrow.ExtensionArray.from_storage(Month(), storage)
+    for wrong in (months, pyarrow.chunked_array([months])):
+        with pytest.raises(TypeError, match="extension<test.month.*take its storage"):
+            gr.sum(wrong)
+    assert gr.sum(months.storage) == 4
+    field = pyarrow.field("a", "int64", metadata={"unit": "ARROW:extension:name", "": "x"})
+    column = {"__arrow_c_array__": lambda _: (field.__arrow_c_schema__(), storage.__arrow_c_array__()[1])}
+    assert gr.sum(type("Column", (), column)()) == 4
+
+
 def test_streams_of_arrow():
     """Series of polars', say, need no pyarrow."""
     pyarrow = pytest.importorskip("pyarrow", "15")
