@@ -236,7 +236,10 @@ class Accumulator:
         with self._used() as context:
             context.check(lib.accumulator_set_array(self._handle, name.encode(), None,
                                                     lib.natural("count", count or 0)))
-            return self._write(context)
+            try:
+                return self._write(context)
+            finally:  # or results are those of a part of so many elements
+                lib.accumulator_set_array(self._handle, None, None, 0)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return _restore, (self._dtype, self._ops, *self._settings, self.to_bytes())

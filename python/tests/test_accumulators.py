@@ -195,6 +195,10 @@ def test_a_partial_of_the_program(tmp_path):
     run = subprocess.run([sys.executable, "-m", "gpureduce", "--merge", "-o", "sum,mean,max", "parts"],
                          cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stdout == "sum\t36\nmean\t4\nmax\t8\n"
+    acc = gr.Accumulator("f4", ["digest"])
+    acc.add_at(np.arange(5, dtype="f4"), 0)
+    acc.to_bytes(count=9)
+    assert acc.result("digest") == gr.digest(np.arange(5, dtype="f4"))
 
 
 dask = pytest.importorskip("dask")
