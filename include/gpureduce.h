@@ -153,8 +153,9 @@ typedef void gpr_log_function(void *user, const char *text);
 GPR_API void gpr_context_set_log(gpr_context *context, gpr_log_function *function, void *user);
 
 /* A function that is told of progress, about fifty times a second, by the thread that called into
-   the library: `done` of `total` bytes have been read; UINT64_MAX: the total is unknown. A call
-   that takes less than 20 milliseconds may not call it. Nonzero cancels the call. */
+   the library: `done` of `total` bytes have been read; UINT64_MAX: the total is unknown. Those of
+   gpr_total are of one input after the other. A call that takes less than 20 milliseconds may not
+   call it. Nonzero cancels the call. */
 typedef int gpr_progress_function(void *user, uint64_t done, uint64_t total);
 GPR_API void gpr_context_set_progress(gpr_context *context, gpr_progress_function *function,
                                       void *user);
@@ -413,7 +414,7 @@ GPR_API gpr_status gpr_reduce_memory(const gpr_request *request, const void *dat
 
 /* Reduces all arrays of several inputs of a context as one array, in their order. Text and the like
    are left out with a warning. An array of numbers that cannot be read is an error, and so are
-   quantiles and histograms over several arrays of a container, over different types or scales, of
+   quantiles and histograms over arrays of a container, even one, over different types or scales, of
    pipes, with arrays in device memory, and digests. Indices count over all. */
 GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                              gpr_result **result);

@@ -963,7 +963,7 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 static const char *pass_plan_refusal(const struct total *total)
 {
     if (total->arrays)
-        return "quantiles and histograms cannot be computed over several arrays";
+        return "quantiles and histograms cannot be computed over arrays of a container";
     if (total->mixed)
         return "quantiles and histograms need files of one type and scale";
     if (!total->repeatable)

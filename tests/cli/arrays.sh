@@ -375,7 +375,7 @@ nan
 nan
 0
 NA
-NA' 'gpureduce: no total: quantiles and histograms cannot be computed over several arrays'
+NA' 'gpureduce: no total: quantiles and histograms cannot be computed over arrays of a container'
 
 
 #
