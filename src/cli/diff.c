@@ -183,11 +183,11 @@ static void print_unmatched(const struct diff *diff)
 static void print_errors(const struct diff *diff)
 {
     const struct error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"}, *error;
-    const char *name;
+    const char *name, *array;
 
     if (!diff)
         failure_print(NULL, NULL, &no_memory);
-    for (size_t i = 0; diff && (error = diff_error(diff, i, &name)); i++)
+    for (size_t i = 0; diff && (error = diff_error(diff, i, &name, &array)); i++)
         failure_print_named(name, error);
 }
 

@@ -89,7 +89,7 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
     struct diff *diff = diff_new(request);
     const struct error *error;
     gpr_status status = GPR_OK;
-    const char *name, *pattern;
+    const char *name, *array, *pattern;
     char input[NAME_INPUT_MAX], shown[NAME_ARRAY_MAX];
     bool good;
 
@@ -102,11 +102,13 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
                  name_array(shown, pattern));
     if (good)
         status = tell_all(context, rows, request, diff);
-    error = diff_error(diff, 0, &name);
-    if (status == GPR_OK && error)
+    error = diff_error(diff, 0, &name, &array);
+    if (status == GPR_OK && error) {
         status = lib_fail_named(context, *name ? name : NULL, NULL, error);
-    else if (status == GPR_OK && !good)
+        lib_set_array(context, array); /* which `name` has */
+    } else if (status == GPR_OK && !good) {
         status = lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
+    }
     if (status == GPR_OK)
         *different = diff_summary(diff).different;
     diff_close(diff);

@@ -126,15 +126,20 @@ void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *arra
              error->text, advice);
 }
 
+void lib_set_array(gpr_context *context, const char *array)
+{
+    free(context->array);
+    context->array = array ? strdup(array) : NULL;
+    context->about_array = context->array;
+}
+
 gpr_status lib_fail_named(gpr_context *context, const char *name, const char *array,
                           const struct error *error)
 {
     lib_write_error(context->text, name, array, error);
     context->status = statuses[error->kind];
     context->offset = error->offset;
-    free(context->array);
-    context->array = array ? strdup(array) : NULL;
-    context->about_array = context->array;
+    lib_set_array(context, array);
     return context->status;
 }
 

@@ -196,7 +196,10 @@ void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *arra
 gpr_status lib_fail_named(gpr_context *context, const char *name, const char *array,
                           const struct error *error);
 
-/* Does that for the input of a path; NULL: of none. */
+/* Sets the array that the error of a context is about; NULL: none. */
+void lib_set_array(gpr_context *context, const char *array);
+
+/* Does what lib_fail_named does for the input of a path; NULL: of none. */
 gpr_status lib_fail_error(gpr_context *context, const char *path, const char *array,
                           const struct error *error);
 

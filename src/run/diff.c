@@ -97,7 +97,8 @@ struct diff_worker {
 
 /* An error of a file, or of a pair of arrays. */
 struct diff_error {
-    char *name; /* as messages show it, of malloc */
+    char *name;        /* as messages show it, of malloc */
+    const char *array; /* the name of the array that it is about; NULL: of none */
     struct error error;
     size_t before; /* 1 + the number of the one before in its chain; 0: none */
 };
@@ -199,8 +200,9 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
         sprintf(name + used, " and %zu more", more);
 }
 
-/* Notes an error of what is called so, unless both sides are of one file that has it. */
-static void add_error(struct diff *d, const char *name, struct error error)
+/* Notes an error of what is called so, and of an array unless that is NULL, unless both sides are of one
+   file that has it. */
+static void add_error(struct diff *d, const char *name, const char *array, struct error error)
 {
     size_t *const chain = &d->chains[name_hash(name, error.text) % DIFF_ERROR_CHAINS];
     struct diff_error *added;
@@ -215,6 +217,7 @@ static void add_error(struct diff *d, const char *name, struct error error)
     }
     added = &d->errors[d->error_count];
     added->name = strdup(name);
+    added->array = array;
     added->error = error;
     added->before = *chain;
     if (added->name)
@@ -230,7 +233,7 @@ static bool item_error(struct diff *d, struct diff_item *item, struct error erro
 
     item->kind = DIFF_FAILED;
     name_item(name, d, item, 0);
-    add_error(d, name, error);
+    add_error(d, name, item->name, error);
     return false;
 }
 
@@ -243,7 +246,7 @@ static bool side_error(struct diff *d, struct diff_item *item, int side, struct 
     item->kind = DIFF_FAILED;
     sprintf(name, "%s: array %s", source_info(item->sides[side].source)->name,
             name_array(shown, item->sides[side].array->name));
-    add_error(d, name, error);
+    add_error(d, name, item->sides[side].array->name, error);
     return false;
 }
 
@@ -298,7 +301,7 @@ static bool list_names(struct diff *d, int side, struct names *names)
             const struct container_array *a = info->picks[k].array;
 
             if (a->missing) {
-                add_error(d, info->name,
+                add_error(d, info->name, a->name,
                           error_of(ERROR_DATA, "array %s: %s", name_array(shown, a->name),
                                    a->unreadable));
             } else {
@@ -1886,7 +1889,7 @@ static bool connect_side(struct diff *d, int side)
         if (source)
             d->files[side][d->file_counts[side]++] = source;
         else
-            add_error(d, name_input(name, path), error);
+            add_error(d, name_input(name, path), NULL, error);
     }
     return d->file_counts[side] == count;
 }
@@ -2358,13 +2361,14 @@ static bool run(struct diff *d)
     return good;
 }
 
-/* Adds the error of a source, if it has failed. */
-static void collect(struct diff *d, const struct source *source)
+/* Adds the error of a source, of an array unless that is NULL, if it has failed. */
+static void collect(struct diff *d, const struct source *source,
+                    const struct container_array *array)
 {
     const struct error *why = source_why(source);
 
     if (why->kind != ERROR_NONE)
-        add_error(d, source_info(source)->name, *why);
+        add_error(d, source_info(source)->name, array ? array->name : NULL, *why);
 }
 
 bool diff_run(struct diff *d)
@@ -2373,19 +2377,21 @@ bool diff_run(struct diff *d)
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)
-            collect(d, d->files[side][i]);
+            collect(d, d->files[side][i], NULL);
         for (size_t i = 0; i < d->pair_count; i++)
             if (d->pairs[i].sides[side].own)
-                collect(d, d->pairs[i].sides[side].own);
+                collect(d, d->pairs[i].sides[side].own, d->pairs[i].item->sides[side].array);
     }
     return good;
 }
 
-const struct error *diff_error(const struct diff *d, size_t number, const char **name)
+const struct error *diff_error(const struct diff *d, size_t number, const char **name,
+                               const char **array)
 {
     static const struct error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"};
 
     *name = number < d->error_count ? d->errors[number].name : "";
+    *array = number < d->error_count ? d->errors[number].array : NULL;
     if (number < d->error_count)
         return &d->errors[number].error;
     return number == d->error_count && atomic_load(&d->no_memory) ? &no_memory : NULL;

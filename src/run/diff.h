@@ -30,8 +30,10 @@ void diff_close(struct diff *d);
 bool diff_run(struct diff *d);
 
 /* The errors, in the order in which they were found, from number 0 on; NULL where there are no
-   more. *name: of what, as messages show it; empty for none. */
-const struct error *diff_error(const struct diff *d, size_t number, const char **name);
+   more. *name: of what, as messages show it; empty for none. *array: the array that it is about, if there
+   is one, or NULL. */
+const struct error *diff_error(const struct diff *d, size_t number, const char **name,
+                               const char **array);
 
 /* The pairs in the order of side A, and after them the arrays that B alone has. */
 size_t diff_count(const struct diff *d);

@@ -48,7 +48,7 @@ class Library:
 
     def __init__(self, path):
         self.dll = ctypes.CDLL(path)
-        for function in ('gpr_error_text', 'gpr_axis_dtype'):
+        for function in ('gpr_error_array', 'gpr_error_text', 'gpr_axis_dtype'):
             getattr(self.dll, function).restype = c_char_p
         for function in ('gpr_accumulator_write', 'gpr_result_text', 'gpr_result_integer'):
             getattr(self.dll, function).restype = c_size_t
@@ -520,7 +520,8 @@ TOLD = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p)
 
 
 def check_damage(library, where):
-    """The offset of a damaged member is known to all functions that reduce it."""
+    """The offset of a damaged member is known to all functions that reduce it, and comparisons name it, as they
+    do an array with a NaN."""
     numbers = struct.pack('<500I', *(k * k * 7919 % 65521 for k in range(500)))
     header = "{'descr': '<u4', 'fortran_order': False, 'shape': (500,), }".ljust(117) + '\n'
     path = os.path.join(where, 'damaged.npz')
@@ -552,6 +553,18 @@ def check_damage(library, where):
     library('gpr_reduce_each', source, request, TOLD(told), None)
     if len(found) != 3 or found[0] not in range(begin, end + 1) or found[1] != found[0] or found[2] != found[0]:
         raise Failure('a damaged member from %d to %d: errors at %s' % (begin, end, found))
+    statuses = [library.status('gpr_diff_inputs', source, source, request, None, None, None, 0, None)]
+    names = [library.dll.gpr_error_array(library.context)]
+    header = header.replace('u4', 'f4')
+    with zipfile.ZipFile(path, 'w') as archive:
+        archive.writestr('n.npy', b'\x93NUMPY\1\0' + struct.pack('<H', 118) + header.encode() + b'\xff' * 2000)
+    library.status('gpr_close', source)
+    source = library.make('gpr_open_path', library.context, path.encode(), None)
+    library('gpr_request_set', request, 1, c_uint64(2))
+    statuses.append(library.status('gpr_diff_inputs', source, source, request, None, None, None, 0, None))
+    names.append(library.dll.gpr_error_array(library.context))
+    if statuses != [ERROR_DATA, ERROR_NAN] or names != [b'b', b'n']:
+        raise Failure('errors of comparisons: %s, of the arrays %s' % (statuses, names))
     library.status('gpr_close', source)
     library.status('gpr_request_free', request)
 
