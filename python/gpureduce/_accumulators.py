@@ -24,8 +24,8 @@ class Accumulator:
 
     Args:
         dtype: the type of the elements: "float32", np.int16, torch.bfloat16 ...
-        ops: the operations, as of `gpureduce.reduce`, except quantiles. argmin and argmax need every
-            piece to be added by `add_at`.
+        ops: the operations, as of `gpureduce.reduce`, except quantiles. argmin, argmax and digest need
+            every piece to be added by `add_at`.
         ddof, nan, missing: as of `gpureduce.reduce`.
 
     >>> import gpureduce as gr

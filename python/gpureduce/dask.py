@@ -64,14 +64,14 @@ def accumulate(x: Any, ops: Any = ("sum",), *, ddof: int = 0, nan: str = "propag
 
     Args:
         x: a dask array, or an array of xarray's that has one.
-        ops: the operations of the accumulator; not argmin and argmax.
+        ops: the operations of the accumulator; not argmin, argmax and digest.
         ddof, nan, missing: as of `gpureduce.Accumulator`.
     """
     array = _array_of(x)
     names = op_names(ops)
     settings: Dict[str, Any] = {"ddof": ddof, "nan": nan, "missing": missing}
-    if INDICES.intersection(names):
-        raise ValueError("argmin and argmax are not supported: a chunk is not a range of the elements")
+    if INDICES.union(("digest",)).intersection(names):
+        raise ValueError("argmin, argmax and digest are not supported: a chunk is not a range of the elements")
     dtype = parse_type(array.dtype)[0]
     Accumulator(TYPE_NAMES[dtype], names, **settings)  # refuses now what each task would refuse
     of_chunk = partial(_of_chunk, dtype=dtype, ops=names, settings=settings)
