@@ -32,7 +32,7 @@ def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Opti
         if raw is not None:
             context.check(lib.request_type(options, *raw))
         context.check(lib.request_set(options, lib.KEY_SKIP, lib.natural("skip", skip)))
-        context.check(lib.request_set(options, lib.KEY_STORED, stored))
+        context.check(lib.request_set(options, lib.KEY_STORED, bool(stored)))
         if format is not None:
             context.check(lib.request_format(options, os.fsencode(format)))
         if shape is not None:
@@ -678,10 +678,10 @@ def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = Non
     with _inputs([_described(a), _described(b)], dtype, skip, stored, format) as (context, handles):
         request = context.new_request(key)
         try:
-            context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, ignore_dtype))
-            context.check(lib.request_set(request, lib.KEY_CAST, cast))
+            context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, bool(ignore_dtype)))
+            context.check(lib.request_set(request, lib.KEY_CAST, bool(cast)))
             context.run(lib.compare, *handles, request,
-                        _tolerance(tolerance), callback, None, all,
+                        _tolerance(tolerance), callback, None, bool(all),
                         byref(different))
         except lib.CancelledError:
             if failure:

@@ -594,6 +594,10 @@ def test_diff(tmp_path):
     np.savez(tmp_path / "b.npz", x=a, y=b)
     found = gr.diff(tmp_path / "a.npz", tmp_path / "b.npz", all=True)
     assert found.different == 1 and len(found.rows) == 2
+    yes, no = np.bool_(True), np.bool_(False)  # of NumPy's, which ctypes does not take
+    c = a.astype("f4")
+    assert len(gr.diff(a, a, all=yes, stored=no).rows) == 1 and gr.diff(a, c, cast=no, ignore_dtype=no)
+    assert not gr.diff(a, c, cast=yes) and not gr.diff(a, c, ignore_dtype=yes)
     for tolerance, different in (({"y": "abs:1e-6"}, 0), ({"x": "abs:1"}, 1), ({"*": "ulp:1", "y": "abs:1,ulp:1"}, 0),
                                  ({"*": "abs:1", "y": "ulp:1"}, 1), ({}, 1)):
         assert gr.diff(tmp_path / "a.npz", tmp_path / "b.npz", tolerance=tolerance).different == different
