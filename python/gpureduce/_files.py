@@ -398,6 +398,11 @@ class File:
                                for array, results in zip(arrays, found)])
 
 
+def _printable(text: str) -> str:
+    """A text of a file as tables show it: control characters, and bytes that are no UTF-8, are escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class Row(NamedTuple):
     """A row of a summary: an array, and its results, or the reason why it has none."""
 
@@ -423,9 +428,9 @@ class Summary(Sequence[Row]):
     def _cells(self) -> List[List[str]]:
         cells = [["array", "type", "shape", *self._ops]]
         for row in self._rows:
-            line = [row.name, row.dtype, "x".join("?" if n is None else str(n) for n in row.shape)]
+            line = [_printable(row.name), _printable(row.dtype), "x".join("?" if n is None else str(n) for n in row.shape)]
             if row.results is None:
-                line.append(f"cannot be read: {row.why_unreadable}")
+                line.append(f"cannot be read: {_printable(row.why_unreadable or '')}")
             else:
                 for op in self._ops:
                     value = row.results[op]

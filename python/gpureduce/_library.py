@@ -441,7 +441,7 @@ class Context:
         error: Error = _ERRORS.get(status, InternalError)(text or f"error {status}")
         offset, array = error_offset(self.handle), error_array(self.handle)
         error.offset = None if offset == UNKNOWN else offset
-        error.array = None if array is None else array.decode("utf-8", "replace")
+        error.array = None if array is None else array.decode("utf-8", "surrogateescape")
         return error
 
     def check(self, status: int) -> None:

@@ -120,6 +120,22 @@ def test_summary(arrays):
     assert len(gr.open(arrays)["w"].summary()) == 1
 
 
+def test_names_that_are_not_printable(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    if not reads_hdf5():
+        pytest.skip("the library has no libhdf5")
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        for name in (b"\xff", b"a\nb", b"\33[31m \xc3\xbc"):
+            f.create_dataset(name, data=[math.nan])
+    with gr.open(tmp_path / "x.h5") as f:
+        lines = str(f.summary(["count"])).encode().decode().splitlines()
+        assert sorted(line.split("  ")[0] for line in lines) == [r"\udcff", r"\x1b[31m" + " \xfc", r"a\nb", "array"]
+        for array in f:
+            with pytest.raises(gr.NaNError) as caught:
+                array.sum(nan="error")
+            assert caught.value.array == array.name and f[array.name].reduce("nan").nan == 1
+
+
 def test_raw(tmp_path):
     path = tmp_path / "x"
     np.arange(5, dtype=">f8").tofile(path)
