@@ -2,13 +2,12 @@
 
 #include "zstd/file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sys/clock.h"
+#include "sys/pread.h"
 
 void zstd_file_init(struct zstd_file *file)
 {
@@ -64,21 +63,14 @@ void zstd_became_shorter(struct zstd_file *file, uint64_t missing)
 bool zstd_file_read(struct zstd_file *file, void *buffer, size_t size, uint64_t offset)
 {
     const uint64_t begun = clock_now();
-    size_t done = 0;
-    ssize_t n = 1;
+    int error;
+    const size_t done = pread_whole(file->fd, buffer, size, file->start + offset, 1, &error);
 
-    while (done < size && n != 0) {
-        n = pread(file->fd, (char *)buffer + done, size - done,
-                  (off_t)(file->start + offset + done));
-        if (n < 0 && errno != EINTR) {
-            zstd_fail(file, ERROR_READ, "read error at byte %" PRIu64 ": %s", offset + done,
-                      strerror(errno));
-            return false;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
     atomic_fetch_add_explicit(&file->read_time, clock_now() - begun, memory_order_relaxed);
-    if (done < size)
+    if (error)
+        zstd_fail(file, ERROR_READ, "read error at byte %" PRIu64 ": %s", offset + done,
+                  strerror(error));
+    else if (done < size)
         zstd_became_shorter(file, file->start + offset + done);
     return done == size;
 }
