@@ -48,8 +48,7 @@ void zstd_note_refusal(struct zstd_file *file, uint64_t frame, size_t code)
                         frame);
         break;
     case ZSTD_error_prefix_unknown:
-        zstd_note_error(file, ERROR_DATA, frame, "byte %" PRIu64 ": no zstd frame begins here",
-                        frame);
+        zstd_note_fault(file, &(struct zstd_fault){.kind = ZSTD_NO_FRAME, .frame = frame});
         break;
     case ZSTD_error_memory_allocation:
         zstd_note_error(file, ERROR_MEMORY, frame,

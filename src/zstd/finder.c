@@ -197,11 +197,6 @@ void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, u
     f->frame.blocks = content / ZSTD_BLOCK_CONTENT_MAX + 1;
 }
 
-static void set_fault(struct zstd_finder *f, enum zstd_fault_kind kind, uint64_t frame)
-{
-    f->fault = (struct zstd_fault){.kind = kind, .frame = frame};
-}
-
 /* Steps over the skippable frame at f->next, of which the first `got` bytes are `b`. *hint is the
    size of the next frame, where this one is pzstd's hint; otherwise 0. */
 static void skip_frame(struct zstd_finder *f, const unsigned char *b, size_t got, uint64_t *hint)
@@ -210,7 +205,7 @@ static void skip_frame(struct zstd_finder *f, const unsigned char *b, size_t got
     uint64_t size = zstd_skippable_size(b, got);
 
     if (size == 0 || size > file->size - f->next) {
-        set_fault(f, ZSTD_CUT_OFF, f->next);
+        zstd_set_fault(&f->fault, ZSTD_CUT_OFF, f->next);
         return;
     }
     *hint = zstd_load32(b) == HINT_MAGIC && size == ZSTD_SKIPPABLE_HEADER + HINT_CONTENT
@@ -234,9 +229,9 @@ static void begin_frame(struct zstd_finder *f)
             zstd_view_at(&f->view, f->next, ZSTD_SKIPPABLE_HEADER + HINT_CONTENT, &got);
 
         if (!b) {
-            set_fault(f, ZSTD_READ_FAILURE, f->next);
+            zstd_set_fault(&f->fault, ZSTD_READ_FAILURE, f->next);
         } else if (!zstd_recognise(b, got)) {
-            set_fault(f, ZSTD_NO_FRAME, f->next);
+            zstd_set_fault(&f->fault, ZSTD_NO_FRAME, f->next);
         } else if (zstd_is_skippable(b, got)) {
             skip_frame(f, b, got, &hint);
         } else if (zstd_header(&f->view, f->next, &f->frame, &f->fault)) {

@@ -80,16 +80,12 @@ void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
         zstd_take_error(file, error);
         break;
     case ZSTD_BLOCK_TYPE:
-        zstd_note_error(file, ERROR_DATA, fault->frame,
-                        "byte %" PRIu64
-                        ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
-                        fault->frame, fault->where);
-        break;
     case ZSTD_BLOCK_SIZE:
-        zstd_note_error(file, ERROR_DATA, fault->frame,
-                        "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
-                        " that is larger than the frame allows",
-                        fault->frame, fault->where);
+        zstd_note_error(
+            file, ERROR_DATA, fault->frame,
+            "byte %" PRIu64 ": zstd frame is damaged: a block%s at byte %" PRIu64 "%s",
+            fault->frame, fault->kind == ZSTD_BLOCK_TYPE ? " of a reserved type" : "", fault->where,
+            fault->kind == ZSTD_BLOCK_TYPE ? "" : " that is larger than the frame allows");
         break;
     case ZSTD_TOO_LITTLE:
         zstd_note_error(file, ERROR_DATA, fault->frame,
@@ -98,18 +94,6 @@ void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
                         fault->frame, fault->where, fault->count);
         break;
     }
-}
-
-static bool cut_off(struct zstd_fault *fault, uint64_t frame)
-{
-    *fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = frame};
-    return false;
-}
-
-static bool read_failure(struct zstd_fault *fault, uint64_t frame)
-{
-    *fault = (struct zstd_fault){.kind = ZSTD_READ_FAILURE, .frame = frame};
-    return false;
 }
 
 bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struct zstd_frame *frame)
@@ -164,10 +148,8 @@ struct zstd_frame zstd_first_frame(const unsigned char *bytes, size_t size)
 bool zstd_window_allowed(const struct zstd_file *file, const struct zstd_frame *frame,
                          struct zstd_fault *fault)
 {
-    if (frame->window <= (uint64_t)1 << file->window_log)
-        return true;
-    *fault = (struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame->begin};
-    return false;
+    return frame->window <= (uint64_t)1 << file->window_log ||
+           zstd_set_fault(fault, ZSTD_WINDOW, frame->begin);
 }
 
 bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
@@ -177,14 +159,13 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
     const unsigned char *b = zstd_view_at(view, offset, ZSTD_HEADER_MAX, &got);
 
     if (!b)
-        return read_failure(fault, offset);
+        return zstd_set_fault(fault, ZSTD_READ_FAILURE, offset);
     if (!zstd_read_header(b, got, offset, frame))
-        return cut_off(fault, offset);
+        return zstd_set_fault(fault, ZSTD_CUT_OFF, offset);
     return zstd_window_allowed(view->file, frame, fault);
 }
 
-/* Walks over the block whose header is `b`. */
-static bool walk_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
+bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
 {
     uint32_t block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
     unsigned type = block >> 1 & 3;
@@ -205,13 +186,6 @@ static bool walk_block(const unsigned char *b, struct zstd_frame *frame, struct 
     return true;
 }
 
-bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame)
-{
-    struct zstd_fault fault;
-
-    return walk_block(b, frame, &fault);
-}
-
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)
 {
     const uint64_t input_bytes = view->file->size;
@@ -219,15 +193,16 @@ bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fa
     size_t got;
 
     if (frame->position >= input_bytes)
-        return cut_off(fault, frame->begin);
+        return zstd_set_fault(fault, ZSTD_CUT_OFF, frame->begin);
     b = zstd_view_at(view, frame->position, BLOCK_HEADER, &got);
     if (!b)
-        return read_failure(fault, frame->begin);
+        return zstd_set_fault(fault, ZSTD_READ_FAILURE, frame->begin);
     if (got < BLOCK_HEADER)
-        return cut_off(fault, frame->begin);
-    if (!walk_block(b, frame, fault))
+        return zstd_set_fault(fault, ZSTD_CUT_OFF, frame->begin);
+    if (!zstd_next_block(b, frame, fault))
         return false;
-    return frame->end == ZSTD_UNKNOWN || frame->end <= input_bytes || cut_off(fault, frame->begin);
+    return frame->end == ZSTD_UNKNOWN || frame->end <= input_bytes ||
+           zstd_set_fault(fault, ZSTD_CUT_OFF, frame->begin);
 }
 
 bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
@@ -237,7 +212,7 @@ bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
     while (frame.end == ZSTD_UNKNOWN) {
         uint64_t at = frame.position - frame.begin;
 
-        if (at + BLOCK_HEADER > got || !walk_block(b + at, &frame, &fault))
+        if (at + BLOCK_HEADER > got || !zstd_next_block(b + at, &frame, &fault))
             return false;
     }
     return frame.end - frame.begin <= got;

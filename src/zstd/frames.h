@@ -74,6 +74,14 @@ struct zstd_fault {
     uint64_t count;
 };
 
+/* Sets the fault of the frame at offset `frame`. Returns false. */
+static inline bool zstd_set_fault(struct zstd_fault *fault, enum zstd_fault_kind kind,
+                                  uint64_t frame)
+{
+    *fault = (struct zstd_fault){.kind = kind, .frame = frame};
+    return false;
+}
+
 /* Notes the fault as an error of the file. */
 void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault);
 
@@ -125,8 +133,8 @@ static inline bool zstd_within_block(const struct zstd_frame *frame)
 bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
                  struct zstd_fault *fault);
 
-/* Walks over the block whose header, of three bytes, is `b`. False where it is not sound. */
-bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame);
+/* Walks over the block whose header, of three bytes, is `b`. */
+bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault);
 
 /* Walks over one block. After the last one frame->end is known. */
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault);

@@ -192,6 +192,7 @@ static bool begin_frame(struct zstd_reader *z)
 static bool limit_to_block(struct zstd_reader *z, size_t *size)
 {
     struct zstd_frame *f = &z->frame;
+    struct zstd_fault fault;
     uint64_t at;
 
     *size = z->in.pos;
@@ -202,7 +203,7 @@ static bool limit_to_block(struct zstd_reader *z, size_t *size)
             return false;
     at = z->consumed + z->in.pos;
     if (at == f->position && f->end == ZSTD_UNKNOWN && z->in.size - z->in.pos >= BLOCK_HEADER &&
-        !zstd_next_block((const unsigned char *)z->in.src + z->in.pos, f))
+        !zstd_next_block((const unsigned char *)z->in.src + z->in.pos, f, &fault))
         z->by_block = false; /* libzstd says what is wrong with it */
     *size = z->in.size;
     if (z->by_block && at < f->position && f->position - at < z->in.size - z->in.pos)

@@ -92,7 +92,7 @@ static enum flight_walked flight_walk(struct flight *f, struct zstd_view *view,
     if (!zstd_block(view, walk, fault))
         return FLIGHT_FAULT;
     if (walk->position > view->file->size) {
-        *fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = walk->begin};
+        zstd_set_fault(fault, ZSTD_CUT_OFF, walk->begin);
         return FLIGHT_FAULT;
     }
     f->bytes = view->map + at + BLOCK_HEADER;
