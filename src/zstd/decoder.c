@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "sys/clock.h"
-#include "sys/mapping.h"
 
 void zstd_decoder_init(struct zstd_decoder *d, const struct zstd_input *input)
 {
@@ -17,12 +16,6 @@ void zstd_decoder_free(struct zstd_decoder *d)
 {
     ZSTD_freeDCtx(d->context);
     free(d->span.view.buffer);
-}
-
-void zstd_decoder_shrink(struct zstd_decoder *d)
-{
-    ZSTD_freeDCtx(d->context);
-    d->context = NULL;
 }
 
 /* Opens the decoder's context, unless it has one. */
@@ -61,33 +54,6 @@ bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bo
         return false;
     zstd_decoder_begin_task(d, task);
     return true;
-}
-
-/* A call that walks the blocks of a frame, in the form that mapping_guard takes. */
-struct walk_call {
-    struct zstd_decoder *decoder;
-    uint64_t blocks;
-    struct zstd_frame *frame;
-    struct zstd_fault fault;
-    bool good;
-};
-
-static void call_walk(void *argument)
-{
-    struct walk_call *call = argument;
-    struct zstd_view *view = &call->decoder->span.view;
-
-    call->good = zstd_header(view, call->decoder->task.batch.begin, call->frame, &call->fault) &&
-                 zstd_walk(view, call->frame, call->blocks, &call->fault);
-}
-
-bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame)
-{
-    struct walk_call call = {.decoder = d, .blocks = blocks, .frame = frame};
-
-    if (!mapping_guard(call_walk, &call))
-        return zstd_decoder_became_shorter(d);
-    return call.good || zstd_decoder_fault(d, &call.fault);
 }
 
 void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
@@ -156,17 +122,14 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     return end_frame(d);
 }
 
-bool zstd_unwanted(const struct zstd_file *file, const struct zstd_task *task, uint64_t position)
+bool zstd_decoder_unwanted(const struct zstd_decoder *d, uint64_t position)
 {
-    return (file->true_positions && task->batch.begin >= file->through &&
+    const struct zstd_file *file = d->input->file;
+
+    return (file->true_positions && d->task.batch.begin >= file->through &&
             position >= file->wanted_end) ||
            (position >= file->data_offset &&
             (position - file->data_offset) / file->element_size >= zstd_wanted(file));
-}
-
-bool zstd_decoder_unwanted(const struct zstd_decoder *d)
-{
-    return zstd_unwanted(d->input->file, &d->task, d->position);
 }
 
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)

@@ -68,13 +68,6 @@ bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bo
 /* Begins a task without a context of libzstd. */
 void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task);
 
-/* Walks over up to `blocks` blocks of the task's first frame: *frame is how far that came. False
-   where it is not sound. */
-bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame);
-
-/* Gives the context's memory back until the next task. */
-void zstd_decoder_shrink(struct zstd_decoder *d);
-
 /* Begins a frame at the span's next byte, which states its content so. */
 void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated);
 
@@ -86,11 +79,8 @@ bool zstd_decoder_feed(struct zstd_decoder *d, ZSTD_outBuffer *out, ZSTD_inBuffe
 bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, const void *in,
                         size_t size, size_t *held);
 
-/* Whether nothing from the decoder's position on is wanted: --length, or a NaN that ends it all. */
-bool zstd_decoder_unwanted(const struct zstd_decoder *d);
-
-/* Whether nothing of a task from a position on is wanted. */
-bool zstd_unwanted(const struct zstd_file *file, const struct zstd_task *task, uint64_t position);
+/* Whether nothing of its task from a position on is wanted: --length, or a NaN that ends it all. */
+bool zstd_decoder_unwanted(const struct zstd_decoder *d, uint64_t position);
 
 /*
  * Errors. All return false.

@@ -47,8 +47,7 @@ void zstd_span_begin(struct zstd_span *span, uint64_t begin, uint64_t end)
     atomic_store(&span->released, page_of(span->input, begin));
 }
 
-/* Releases the whole pages before the next byte, when they are `least` bytes. */
-static void release(struct zstd_span *span, uint64_t least)
+void zstd_span_release(struct zstd_span *span, uint64_t least)
 {
     const struct zstd_input *input = span->input;
     uint64_t from = atomic_load(&span->released), to = page_of(input, atomic_load(&span->next));
@@ -57,16 +56,6 @@ static void release(struct zstd_span *span, uint64_t least)
         !atomic_compare_exchange_strong(&span->released, &from, to))
         return;
     mapping_release(input->map - input->map_before + from, (size_t)(to - from));
-}
-
-void zstd_span_release(struct zstd_span *span)
-{
-    release(span, mapping_page());
-}
-
-void zstd_span_release_steps(struct zstd_span *span)
-{
-    release(span, span->input->step);
 }
 
 bool zstd_span_wanted(const struct zstd_span *span)
@@ -107,7 +96,7 @@ const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t
 {
     uint64_t next = atomic_load(&span->next);
 
-    release(span, span->input->step);
+    zstd_span_release(span, span->input->step);
     while (span->view.map && atomic_load(&span->present) < next + size &&
            atomic_load(&span->present) < span->end)
         if (!zstd_span_populate(span))

@@ -59,11 +59,8 @@ const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t
 /* Steps over bytes; they have been decoded, and count as read. */
 void zstd_span_pass(struct zstd_span *span, size_t size);
 
-/* Releases all whole pages before the next byte. */
-void zstd_span_release(struct zstd_span *span);
-
-/* Releases them when they are as many as are released at a time. */
-void zstd_span_release_steps(struct zstd_span *span);
+/* Releases all whole pages before the next byte, if they are `least` bytes. */
+void zstd_span_release(struct zstd_span *span, uint64_t least);
 
 /* Whether bytes that will be needed soon are not present yet. */
 bool zstd_span_wanted(const struct zstd_span *span);

@@ -250,7 +250,7 @@ static enum large_status fill_large(struct zstd_decoder *d, const struct chunk_r
                               0};
         struct large_call call = {d, &out, false, true};
 
-        if (zstd_decoder_unwanted(d))
+        if (zstd_decoder_unwanted(d, d->position))
             return LARGE_UNWANTED;
         if (from < begin && out.size > begin - from)
             out.size = (size_t)(begin - from);
@@ -332,7 +332,7 @@ static void end_task_locked(struct zstd_schedule *z, struct zstd_decoder *d)
 {
     const uint64_t held = d->position - d->task.base;
 
-    zstd_span_release(&d->span);
+    zstd_span_release(&d->span, mapping_page());
     zstd_index_set_length(&z->index, d->task.number, held);
     /* Later tasks have begun too early if it holds more than a seek table states. */
     if (held > d->task.batch.content)
@@ -343,8 +343,10 @@ REQUIRES(waiters_role)
 static void close_slot_locked(struct zstd_schedule *z, struct zstd_slot *slot)
 {
     end_task_locked(z, &slot->decoder);
-    if (slot->window > WINDOW_KEPT)
-        zstd_decoder_shrink(&slot->decoder);
+    if (slot->window > WINDOW_KEPT) {
+        ZSTD_freeDCtx(slot->decoder.context);
+        slot->decoder.context = NULL;
+    }
     z->windows -= slot->window;
     z->slots_taken--;
     slot->state = SLOT_FREE;
@@ -582,24 +584,43 @@ static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim
         z->extra_budget -= extra;
 }
 
+/* A call that walks over blocks of a task's frame, in the form that mapping_guard takes. */
+struct walk_call {
+    struct zstd_decoder *decoder;
+    uint64_t blocks; /* at most */
+    struct zstd_frame frame;
+    struct zstd_fault fault;
+    bool good;
+};
+
+static void call_walk(void *argument)
+{
+    struct walk_call *call = argument;
+    struct zstd_view *view = &call->decoder->span.view;
+
+    call->good = zstd_header(view, call->decoder->task.batch.begin, &call->frame, &call->fault) &&
+                 zstd_walk(view, &call->frame, call->blocks, &call->fault);
+}
+
 /* Finds out how much a frame can hold whose end was a hint, and whose blocks the finder did not
    walk. Uses the worker's free claim. False on failure. Drops the mutex while it walks. */
 REQUIRES(waiters_role)
 static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struct zstd_task *task)
 {
     struct zstd_decoder *d = &claim->decoder;
-    struct zstd_frame frame;
-    bool good;
+    struct walk_call call = {.decoder = d, .blocks = z->small_max / ZSTD_BLOCK_CONTENT_MAX + 1};
 
-    if (!zstd_decoder_begin(d, task, true))
-        return false;
+    zstd_decoder_begin_task(d, task);
     waiters_unlock(&z->waiters);
-    good = zstd_decoder_walk(d, z->small_max / ZSTD_BLOCK_CONTENT_MAX + 1, &frame);
+    if (!mapping_guard(call_walk, &call))
+        (void)zstd_decoder_became_shorter(d);
+    else if (!call.good)
+        (void)zstd_decoder_fault(d, &call.fault);
     waiters_lock(&z->waiters);
     task->batch.walked = true;
-    if (good && frame.end != ZSTD_UNKNOWN)
-        task->batch.frame_most = frame.blocks * ZSTD_BLOCK_CONTENT_MAX;
-    return good;
+    if (call.good && call.frame.end != ZSTD_UNKNOWN)
+        task->batch.frame_most = call.frame.blocks * ZSTD_BLOCK_CONTENT_MAX;
+    return call.good;
 }
 
 /* Takes the task at the front of the queue, where that can be now: into the worker's claim or a

@@ -191,7 +191,7 @@ static bool at_end(const struct zstd_small *z)
 
     if (d->in_frame) /* whose end may be checked */
         return d->position >= d->input->file->stop;
-    return zstd_decoder_unwanted(d) || zstd_span_next(&d->span) >= d->task.batch.end;
+    return zstd_decoder_unwanted(d, d->position) || zstd_span_next(&d->span) >= d->task.batch.end;
 }
 
 /* The task is decoded. False when it is not what it should be. */
@@ -201,8 +201,8 @@ static bool end_task(struct zstd_small *z)
     const struct zstd_batch *batch = &d->task.batch;
 
     z->state = ZSTD_SMALL_DECODED;
-    zstd_span_release(&d->span);
-    return zstd_decoder_unwanted(d) ||
+    zstd_span_release(&d->span, mapping_page());
+    return zstd_decoder_unwanted(d, d->position) ||
            (zstd_span_next(&d->span) == batch->end &&
             (batch->content == ZSTD_UNKNOWN || batch->content == d->position - d->task.base)) ||
            zstd_decoder_damaged(d, "its end is not where its blocks say");

@@ -410,7 +410,7 @@ static void walk_locked(struct zstd_team *t)
     for (unsigned i = 0; i < call.wanted; i++)
         call.blocks[i] = block_locked(t, t->walked + i);
     OUTSIDE(t, {
-        zstd_span_release_steps(&t->decoder.span);
+        zstd_span_release(&t->decoder.span, t->input->step);
         whole = mapping_guard(call_walk, &call);
     });
     t->walking = false;
@@ -762,7 +762,7 @@ static bool hand_out_locked(struct zstd_team *t, const struct chunk_request *req
     uint64_t piece = request->size, end;
     const unsigned char *bytes = zstd_ring_at(&t->ring, from, &end);
 
-    if (zstd_unwanted(file, &t->decoder.task, from)) {
+    if (zstd_decoder_unwanted(&t->decoder, from)) {
         t->stopped = true;
         return false;
     }
