@@ -114,15 +114,9 @@ static size_t parse_literals(const unsigned char *b, size_t size, struct zstd_li
                              struct zstd_tables *t)
 {
     l->type = (enum zstd_literals_type)(b[0] & 3);
-    switch (l->type) {
-    case ZSTD_LITERALS_RAW:
-    case ZSTD_LITERALS_RUN:
-        return parse_plain(b, size, l);
-    case ZSTD_LITERALS_TREE:
-    case ZSTD_LITERALS_TREELESS:
-        return parse_codes(b, size, l, t);
-    }
-    return 0;
+    return l->type == ZSTD_LITERALS_RAW || l->type == ZSTD_LITERALS_RUN
+               ? parse_plain(b, size, l)
+               : parse_codes(b, size, l, t);
 }
 
 unsigned zstd_block_places(const unsigned char *b, size_t size, uint32_t places[ZSTD_PLACES])
@@ -165,24 +159,21 @@ static void predefine(enum zstd_part part, struct zstd_distribution *d)
     static const int16_t literal_lengths[] = {ZSTD_PREDEFINED_LITERAL_LENGTHS};
     static const int16_t offsets[] = {ZSTD_PREDEFINED_OFFSETS};
     static const int16_t match_lengths[] = {ZSTD_PREDEFINED_MATCH_LENGTHS};
+    static const struct {
+        const int16_t *counts;
+        size_t bytes;
+        uint8_t log;
+    } parts[ZSTD_PARTS] = {
+        [ZSTD_LITERAL_LENGTH] = {literal_lengths, sizeof literal_lengths,
+                                 ZSTD_PREDEFINED_LITERAL_LENGTH_LOG},
+        [ZSTD_OFFSET] = {offsets, sizeof offsets, ZSTD_PREDEFINED_OFFSET_LOG},
+        [ZSTD_MATCH_LENGTH] = {match_lengths, sizeof match_lengths,
+                               ZSTD_PREDEFINED_MATCH_LENGTH_LOG},
+    };
 
-    switch (part) {
-    case ZSTD_LITERAL_LENGTH:
-        d->codes = sizeof literal_lengths / sizeof *literal_lengths;
-        d->log = ZSTD_PREDEFINED_LITERAL_LENGTH_LOG;
-        memcpy(d->counts, literal_lengths, sizeof literal_lengths);
-        break;
-    case ZSTD_OFFSET:
-        d->codes = sizeof offsets / sizeof *offsets;
-        d->log = ZSTD_PREDEFINED_OFFSET_LOG;
-        memcpy(d->counts, offsets, sizeof offsets);
-        break;
-    case ZSTD_MATCH_LENGTH:
-        d->codes = sizeof match_lengths / sizeof *match_lengths;
-        d->log = ZSTD_PREDEFINED_MATCH_LENGTH_LOG;
-        memcpy(d->counts, match_lengths, sizeof match_lengths);
-        break;
-    }
+    memcpy(d->counts, parts[part].counts, parts[part].bytes);
+    d->codes = (uint8_t)(parts[part].bytes / sizeof *d->counts);
+    d->log = parts[part].log;
 }
 
 /* Predefined distributions have numbers of their own, that no other is given. */

@@ -48,18 +48,11 @@ static bool add(struct cutter *c, uint64_t end, uint64_t content)
 /* All frames are known. Whether there is something to cut. */
 static bool complete(struct cutter *c, uint64_t input_bytes, bool hinted)
 {
-    struct zstd_cut *part = c->part;
-
-    if (!c->begun) {
-        part->begin = input_bytes;
-        part->content_begin = c->content;
-    }
-    if (!c->ended) {
-        part->end = input_bytes;
-        part->content_end = c->content;
-    }
-    part->content = c->content;
-    part->hinted = hinted;
+    c->begin = c->end = 0; /* a part that has not begun or ended does so at the input's end */
+    c->boundary = input_bytes;
+    look(c);
+    c->part->content = c->content;
+    c->part->hinted = hinted;
     return c->frames > 1;
 }
 

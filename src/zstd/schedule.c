@@ -835,31 +835,25 @@ bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *req
 #define STEP_MIN ((uint64_t)256 << 10)
 #define PRESENT_BUDGET ((uint64_t)64 << 20)
 
-/* All in bytes. */
-struct budget {
-    uint64_t small_max; /* frames that can hold more are large: decoded in pieces */
-    uint64_t step;      /* input made present, and released, at a time; whole pages */
-    uint64_t extra;     /* input that claims together may have present beyond two steps each */
-};
-
 static uint64_t clamp(uint64_t x, uint64_t least, uint64_t most)
 {
     return x < least ? least : x > most ? most : x;
 }
 
-static struct budget divide_memory(unsigned workers, uint64_t most)
+/* Sets the size from which on frames are large, if it is not more than `most`, and what claims may have
+   present beyond two steps each. Returns the bytes of a step: whole pages. */
+UNCHECKED static uint64_t divide_memory(struct zstd_schedule *z, uint64_t most)
 {
-    uint64_t share = MEMORY_BUDGET / workers, step, fixed, small_max;
+    uint64_t share = MEMORY_BUDGET / z->workers, step, fixed;
 
-    step = clamp(PRESENT_BUDGET / 2 / workers, STEP_MIN, STEP_MAX);
+    step = clamp(PRESENT_BUDGET / 2 / z->workers, STEP_MIN, STEP_MAX);
     step -= step % mapping_page();
     fixed = WORKER_BYTES + ZSTD_SMALL_BEHIND + 2 * step;
-    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN < most ? SMALL_MIN : most, most);
-    small_max -= small_max % ZSTD_BLOCK_CONTENT_MAX;
-    return (struct budget){
-        .small_max = small_max,
-        .step = step,
-        .extra = share > fixed + small_max ? (share - fixed - small_max) * workers : 0};
+    share = share > fixed ? share - fixed : 0;
+    z->small_max = clamp(share, SMALL_MIN < most ? SMALL_MIN : most, most);
+    z->small_max -= z->small_max % ZSTD_BLOCK_CONTENT_MAX;
+    z->extra_budget = share > z->small_max ? (share - z->small_max) * z->workers : 0;
+    return step;
 }
 
 /*
@@ -902,7 +896,6 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
 
 UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers)
 {
-    const struct budget budget = divide_memory(workers, file->tuning->small_max);
     struct zstd_schedule *z = calloc(1, sizeof *z);
 
     if (!z)
@@ -914,9 +907,7 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsig
         zstd_schedule_close(z);
         return NULL;
     }
-    z->small_max = budget.small_max;
-    z->extra_budget = budget.extra;
-    zstd_input_open(&z->input, file, budget.step);
+    zstd_input_open(&z->input, file, divide_memory(z, file->tuning->small_max));
     z->team = zstd_team_open(&z->input, &z->waiters, workers);
     zstd_index_init(&z->index, file->wanted_begin, file->element_size);
     zstd_finder_init(&z->finder, file, z->input.map, z->small_max, workers);

@@ -218,13 +218,10 @@ static bool use_values(struct zstd_sequence *sequences, uint32_t count, uint64_t
 static bool begin_stream(struct decoding *d, const unsigned char *b, size_t size,
                          const struct zstd_tables *t)
 {
-    static const enum zstd_part order[ZSTD_PARTS] = {ZSTD_LITERAL_LENGTH, ZSTD_OFFSET,
-                                                     ZSTD_MATCH_LENGTH};
-
     if (!zstd_backward_begin(&d->stream, b, size))
         return false;
-    for (unsigned i = 0; i < ZSTD_PARTS; i++)
-        d->states[order[i]] = zstd_backward_bits(&d->stream, log_of(&t->parts[order[i]]));
+    for (unsigned part = 0; part < ZSTD_PARTS; part++) /* that is their order in the stream */
+        d->states[part] = zstd_backward_bits(&d->stream, log_of(&t->parts[part]));
     d->inside = 8 * ((int64_t)size - 8);
     return d->stream.left >= 0;
 }
