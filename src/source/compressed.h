@@ -21,8 +21,8 @@
  * decode to the size that its frames state, the file is treated like one with a refused frame.
  *
  * An array in tiles is an input of this kind, too: of the tiles that are zstd and lie in the array as
- * a whole, as if they were the frames of a file (tile_stream.h). It always has parts. source_next
- * hands out the elements of all other tiles, while and after the engine decodes.
+ * a whole, as if they were the frames of a file. It always has parts. source_next hands out the
+ * elements of all other tiles, while and after the engine decodes.
  *
  * If frames do not state their content size, elements are numbered by provisional positions
  * (zstd/index.h) until all parts are decoded, and each part is assumed to begin with an element. If

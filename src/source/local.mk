@@ -20,7 +20,6 @@ library_sources += \
 	src/source/sets.c src/source/sets.h \
 	src/source/source.h \
 	src/source/source_impl.h \
-	src/source/tile_stream.c src/source/tile_stream.h \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/unpack.c src/source/unpack.h \
 	src/source/zstd.c src/source/zstd.h \
