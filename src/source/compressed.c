@@ -164,14 +164,11 @@ struct replay {
 
 /* A part of the input that a ring takes. */
 struct compressed_part {
-    uint64_t offset;   /* of its first byte in the ring's input */
-    uint64_t begin;    /* the same in the whole input */
-    uint64_t end;      /* behind it, in the whole input */
+    uint64_t offset;             /* of its first byte in the ring's input */
+    struct zstd_stretch stretch; /* of the whole input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
     bool provisional;  /* that is more than its true position */
     bool last;         /* it is the input's last part */
-    uint64_t content;  /* bytes that it is said to decode to; SOURCE_UNKNOWN where nothing says */
-    uint64_t most;     /* bytes that it is said to decode to at most */
     size_t number;     /* in the index; of a stream of tiles, of the first tile */
     size_t tiles;      /* of a stream of tiles: tiles in it */
 };
@@ -361,33 +358,46 @@ static uint64_t input_size(const struct source *s)
     return p->stream ? tile_stream_size(p->stream) : s->info.input_bytes;
 }
 
-/* Gives a ring a part of the stream of tiles as its next one, or finds that all have been given. */
+/* Cuts the next part off the stream of tiles. False when there is none. */
 REQUIRES(waiters_role)
-static void cut_stream_locked(struct source *s, struct compressed_ring *r)
+static bool cut_stream_locked(struct compressed_state *p, struct compressed_part *part)
+{
+    const struct tile_stream *stream = p->stream;
+
+    if (p->refused || p->tiles_cut == stream->count)
+        return false;
+    part->number = p->tiles_cut;
+    part->position = tile_stream_position(stream, part->number);
+    p->tiles_cut = tile_stream_cut(stream, part->number, p->part_least, &part->stretch);
+    part->tiles = p->tiles_cut - part->number;
+    part->last = p->tiles_cut == stream->count;
+    return true;
+}
+
+/* Cuts the next part off a file. False when there is none. Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
+static bool cut_file_locked(struct source *s, struct compressed_part *part)
 {
     struct compressed_state *p = s->state;
-    const struct tile_stream *stream = p->stream;
-    const size_t first = p->tiles_cut;
-    struct zstd_stretch stretch;
+    bool found;
 
-    if (p->refused || first == stream->count) {
-        r->end = r->known;
-        return;
-    }
-    p->tiles_cut = tile_stream_cut(stream, first, p->part_least, &stretch);
-    r->parts[r->part_count] =
-        (struct compressed_part){.offset = r->known,
-                                 .begin = stretch.begin,
-                                 .end = stretch.end,
-                                 .position = tile_stream_position(stream, first),
-                                 .last = p->tiles_cut == stream->count,
-                                 .content = stretch.content,
-                                 .most = stretch.most,
-                                 .number = first,
-                                 .tiles = p->tiles_cut - first};
-    p->parts_cut++;
-    r->part_count++;
-    r->known += stretch.end - stretch.begin;
+    if (p->refused || p->torn)
+        return false;
+    p->cutting = true;
+    waiters_unlock(&p->waiters);
+    found = zstd_cutter_next(p->cutter, p->part_least, &part->stretch);
+    zstd_source_error(s);
+    waiters_lock(&p->waiters);
+    p->cutting = false;
+    if (!found)
+        return false;
+    part->position = p->index.next;
+    part->provisional = p->index.count > 0;
+    part->last = part->stretch.end == s->info.input_bytes;
+    if (!zstd_index_begin(&p->index, part->stretch.content, &part->number))
+        return source_no_memory(s);
+    zstd_index_advance(&p->index, part->stretch.content, part->stretch.most);
+    return true;
 }
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
@@ -396,43 +406,16 @@ REQUIRES(waiters_role)
 static void cut_locked(struct source *s, struct compressed_ring *r)
 {
     struct compressed_state *p = s->state;
-    struct zstd_stretch stretch;
-    struct compressed_part *part = &r->parts[r->part_count];
-    bool found = false;
+    struct compressed_part *part = &r->parts[r->part_count]; /* of zeros */
 
-    if (p->stream) {
-        cut_stream_locked(s, r);
-        return;
-    }
-    if (!p->refused && !p->torn) {
-        p->cutting = true;
-        waiters_unlock(&p->waiters);
-        found = zstd_cutter_next(p->cutter, p->part_least, &stretch);
-        zstd_source_error(s);
-        waiters_lock(&p->waiters);
-        p->cutting = false;
-    }
-    if (!found) {
+    part->offset = r->known;
+    if (!(p->stream ? cut_stream_locked(p, part) : cut_file_locked(s, part))) {
         r->end = r->known;
         return;
     }
-    *part = (struct compressed_part){.offset = r->known,
-                                     .begin = stretch.begin,
-                                     .end = stretch.end,
-                                     .position = p->index.next,
-                                     .provisional = p->index.count > 0,
-                                     .last = stretch.end == s->info.input_bytes,
-                                     .content = stretch.content,
-                                     .most = stretch.most};
-    if (!zstd_index_begin(&p->index, stretch.content, &part->number)) {
-        (void)source_no_memory(s);
-        r->end = r->known;
-        return;
-    }
-    zstd_index_advance(&p->index, stretch.content, stretch.most);
     p->parts_cut++;
     r->part_count++;
-    r->known += part->end - part->begin;
+    r->known += part->stretch.end - part->stretch.begin;
 }
 
 /* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
@@ -447,9 +430,10 @@ static bool note_content_locked(struct source *s, const struct compressed_part *
     p->parts_noted++;
     if (!p->stream)
         zstd_index_set_length(&p->index, part->number, content);
-    if (content > part->most || (part->content != SOURCE_UNKNOWN && part->content != content))
+    if (content > part->stretch.most ||
+        (part->stretch.content != SOURCE_UNKNOWN && part->stretch.content != content))
         p->refused = true;
-    else if (part->content == SOURCE_UNKNOWN && !part->last &&
+    else if (part->stretch.content == SOURCE_UNKNOWN && !part->last &&
              (end < s->data_offset || !zstd_index_is_boundary(&p->index, end)))
         p->torn = true;
     return !p->refused && !p->torn;
@@ -595,7 +579,7 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
         i--;
     while (size > 0) {
         const struct compressed_part *part = &r->parts[i++];
-        const uint64_t from = part->begin + (offset - part->offset);
+        const uint64_t from = part->stretch.begin + (offset - part->offset);
         size_t step = size;
 
         if (i < count && r->parts[i].offset - offset < step)
