@@ -11,7 +11,6 @@ library_sources += \
 	src/source/fortran.c src/source/fortran.h \
 	src/source/gzip.c src/source/gzip.h \
 	src/source/inputs.c src/source/inputs.h \
-	src/source/marked.c src/source/marked.h \
 	src/source/memory.c src/source/memory.h \
 	src/source/open.c \
 	src/source/reader.c src/source/reader.h \

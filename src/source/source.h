@@ -171,7 +171,7 @@ struct source_options {
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out its elements in order;
                              the number of inputs that are read so at a time and share the memory.
                              0: hand out tiles, whose chunks have places (chunk.h). Elements of views
-                             with a mask are in their places, too: see marked.h */
+                             with a mask are in their places, too: see memory.c */
     bool headers_only;    /* no chunks will be requested; arrays without numbers are picked, too */
     bool arrays_in_order; /* hand out the arrays of compressed containers, and of those in pipes, as
                              they come, if their format allows. If not, the content is kept in
