@@ -140,7 +140,7 @@ static bool read_runs(struct source *source, struct selection_runs runs, const s
                          .runs = runs,
                          .elements = elements,
                          .set = set,
-                         .some = set->count > 0 || source_has_mask(source),
+                         .some = set->count > 0 || source_info(source)->scattered,
                          .missing = missing};
     const unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX;
     const size_t shares = runs.count / RUNS_SHARE;

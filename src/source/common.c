@@ -335,11 +335,6 @@ uint64_t source_left_out(const struct source *s)
     return atomic_load(&s->left_out);
 }
 
-bool source_has_mask(const struct source *s)
-{
-    return s->ops->is_missing;
-}
-
 bool source_is_missing(const struct source *s, uint64_t index)
 {
     return s->ops->is_missing && s->ops->is_missing(s, index);

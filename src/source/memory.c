@@ -399,9 +399,14 @@ static void set_info(struct source *s, const struct view *view, uint64_t length)
 }
 
 /* Makes s a source of a view. NULL without memory. */
-static struct memory_state *begin(struct source *s, const struct source_ops *ops,
-                                  const struct view *view, unsigned workers)
+static struct memory_state *begin(struct source *s, const struct view *view, unsigned workers)
 {
+    static const struct source_ops ops = {.next = memory_next,
+                                          .at = memory_at,
+                                          .lend = memory_lend,
+                                          .read = memory_read,
+                                          .is_missing = memory_is_missing,
+                                          .close = memory_close};
     struct memory_state *state = aligned_alloc(CACHE_APART, sizeof *state);
 
     if (!state) {
@@ -412,24 +417,18 @@ static struct memory_state *begin(struct source *s, const struct source_ops *ops
     state->view = view;
     state->workers = workers > 0 ? workers : 1;
     s->state = state;
-    s->ops = ops;
+    s->ops = &ops;
     s->info.whole = true;
     return state;
 }
 
 bool memory_source_open(struct source *s, unsigned workers)
 {
-    static const struct source_ops ops = {.next = memory_next,
-                                          .at = memory_at,
-                                          .lend = memory_lend,
-                                          .read = memory_read,
-                                          .is_missing = memory_is_missing,
-                                          .close = memory_close};
     static const struct source_ops marked_ops = {.next = marked_next,
                                                  .read = marked_read,
                                                  .find_missing = marked_find_missing,
                                                  .close = memory_close};
-    struct memory_state *state = begin(s, &ops, s->options.view, workers);
+    struct memory_state *state = begin(s, s->options.view, workers);
 
     if (!state)
         return false;
@@ -452,12 +451,7 @@ bool memory_source_open(struct source *s, unsigned workers)
 
 bool memory_source_open_head(struct source *s, unsigned workers)
 {
-    static const struct source_ops ops = {.next = memory_next,
-                                          .at = memory_at,
-                                          .lend = memory_lend,
-                                          .read = memory_read,
-                                          .close = memory_close};
-    struct memory_state *state = begin(s, &ops, NULL, workers);
+    struct memory_state *state = begin(s, NULL, workers);
 
     if (!state)
         return false;

@@ -457,10 +457,7 @@ bool source_lost(struct source *s, const struct chunk *chunk);
 /* The number of elements that were left out so far because of a mask, and are in no chunk. */
 uint64_t source_left_out(const struct source *s);
 
-/* Whether a mask may leave elements out. Any thread. */
-bool source_has_mask(const struct source *s);
-
-/* Whether a mask leaves element number `index` out. Any thread. */
+/* Whether a mask leaves element number `index` out: only where info->scattered is set. Any thread. */
 bool source_is_missing(const struct source *s, uint64_t index);
 
 /* Whether source_read_at, source_read_range and source_lend can be used: the input is one array
