@@ -961,7 +961,7 @@ UNCHECKED bool compressed_source_open(struct source *s, struct reader *pipe)
         p->pipe->recording = false;
         p->first = zstd_first_frame(p->pipe->bytes, p->pipe->size);
     } else {
-        if (!read_layout(s, input_reader_open(s)))
+        if (!read_layout(s, input_reader_open(s, 0)))
             return false;
         p->first = zstd_first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */

@@ -1259,7 +1259,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
 bool file_layout(struct source *s)
 {
     const struct source_part *part = &s->options.part;
-    struct reader *reader = input_reader_open(s);
+    struct reader *reader = input_reader_open(s, 0);
     uint64_t available, behind = 0;
     bool ok = reader && formats_layout(s, reader);
 

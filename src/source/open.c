@@ -297,7 +297,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
 /* A reader of the decompressed bytes of a zstd file from their beginning. NULL on failure. */
 static struct reader *open_decoder(struct source *s, unsigned workers)
 {
-    struct reader *reader = input_reader_open(s);
+    struct reader *reader = input_reader_open(s, 0);
 
     atomic_store(&s->input_read, 0);
     return reader ? zstd_source_reader_by_all(s, reader, workers) : NULL;
@@ -467,7 +467,7 @@ static bool begin_format(struct source *s)
         return false;
     if (s->options.array || s->pair_size > 0)
         return true;
-    s->reader = input_reader_open(s);
+    s->reader = input_reader_open(s, 0);
     return s->reader && formats_detect_compression(s, s->reader);
 }
 
@@ -571,7 +571,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
 /* Whether there is a container inside a zstd file, which is then decompressed as a whole. */
 static bool holds_container(struct source *s)
 {
-    struct reader *reader = input_reader_open(s);
+    struct reader *reader = input_reader_open(s, 0);
     const struct container_format *format;
 
     reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;

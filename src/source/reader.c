@@ -174,24 +174,14 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
     return n;
 }
 
-struct reader *input_reader_open(struct source *s)
+struct reader *input_reader_open(struct source *s, uint64_t offset)
 {
     struct input_reader *input = reader_open(s, NULL, input_read, sizeof *input, sizeof *input);
 
     if (!input)
         return NULL;
-#ifdef F_SETPIPE_SZ
+    input->offset = offset;
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         (void)fcntl(s->fd, F_SETPIPE_SZ, READER_PIPE_BYTES); /* fails for what is no pipe */
-#endif
     return &input->base;
-}
-
-struct reader *input_reader_open_at(struct source *s, uint64_t offset)
-{
-    struct reader *r = input_reader_open(s);
-
-    if (r)
-        ((struct input_reader *)r)->offset = offset;
-    return r;
 }

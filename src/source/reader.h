@@ -49,14 +49,10 @@ ptrdiff_t reader_fill(struct reader *r, void *buffer, size_t size);
 /* Puts `size` bytes, at most READER_PUSHED_MAX, back before what is still to be read. */
 void reader_push(struct reader *r, const void *bytes, size_t size);
 
-/* Opens a reader of the file from the beginning of the input. It returns s->head first, reads
-   files of known size by pread, so that the descriptor's offset does not change, and counts
-   bytes as read. NULL without memory. */
-struct reader *input_reader_open(struct source *s);
-
-/* Opens a reader of a file of known size from byte `offset` of the input on. NULL without
-   memory. */
-struct reader *input_reader_open_at(struct source *s, uint64_t offset);
+/* Opens a reader of the file from byte `offset` of the input on, which is 0 if its size is unknown. It
+   returns s->head first, reads files of known size by pread, so that the descriptor's offset does not
+   change, and counts bytes as read. NULL without memory. */
+struct reader *input_reader_open(struct source *s, uint64_t offset);
 
 /* Bytes of the largest pipe that an unprivileged process may have on Linux (fs.pipe-max-size).
    With the default of 64 KiB, writer and reader would wait for each other sixteen times as

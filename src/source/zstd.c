@@ -164,7 +164,7 @@ static bool leave_stream(struct decoded *d)
     ptrdiff_t got = 1;
 
     d->streaming = false;
-    d->base.input = input_reader_open_at(d->base.source, end.offset);
+    d->base.input = input_reader_open(d->base.source, end.offset);
     if (!begin_reader(d, end.offset, end.position))
         return false;
     drop = left > 0 ? malloc(size) : NULL;
@@ -365,7 +365,7 @@ static bool set_part(struct source *s)
 /* Finds out what the decoded bytes are, and limits the source to its part. */
 static bool read_layout(struct source *s)
 {
-    struct reader *input = input_reader_open(s);
+    struct reader *input = input_reader_open(s, 0);
     struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
     bool good = reader && formats_layout(s, reader) && set_part(s);
 
@@ -384,7 +384,7 @@ bool zstd_part_open_in_order(struct source *s)
     if (!read_layout(s))
         return false;
     atomic_store(&s->input_read, 0);
-    input = input_reader_open_at(s, part->begin);
+    input = input_reader_open(s, part->begin);
     reader = input ? zstd_source_reader(s, input, part->begin, frames->content_begin) : NULL;
     if (!reader)
         return false;
