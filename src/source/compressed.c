@@ -7,7 +7,6 @@
 #include <string.h>
 #include <zstd_errors.h>
 
-#include "source/formats.h"
 #include "source/serial.h"
 #include "source/tiles.h"
 #include "source/zstd.h"
@@ -918,17 +917,6 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
         (void)source_no_memory(s);
 }
 
-/* Reads the layout through a decoder, which is closed. */
-static bool read_layout(struct source *s, struct reader *input)
-{
-    struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
-    bool ok = reader && formats_layout(s, reader);
-
-    if (reader)
-        reader->close(reader);
-    return ok;
-}
-
 /* Makes the source one of this kind, which has its input to get yet. False without memory. */
 static bool begin_source(struct source *s, const struct source_ops *ops)
 {
@@ -956,12 +944,12 @@ UNCHECKED bool compressed_source_open(struct source *s, struct reader *pipe)
     p = s->state;
     if (pipe) {
         p->pipe = replay_open(s, pipe);
-        if (!p->pipe || !read_layout(s, &p->pipe->base))
+        if (!p->pipe || !zstd_source_layout(s, &p->pipe->base))
             return false;
         p->pipe->recording = false;
         p->first = zstd_first_frame(p->pipe->bytes, p->pipe->size);
     } else {
-        if (!read_layout(s, input_reader_open(s, 0)))
+        if (!zstd_source_layout(s, input_reader_open(s, 0)))
             return false;
         p->first = zstd_first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */

@@ -571,10 +571,9 @@ bool source_look(const char *path, const struct source_options *options, struct 
 /* Whether there is a container inside a zstd file, which is then decompressed as a whole. */
 static bool holds_container(struct source *s)
 {
-    struct reader *reader = input_reader_open(s, 0);
+    struct reader *reader = zstd_source_reader(s, input_reader_open(s, 0), 0, 0);
     const struct container_format *format;
 
-    reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
     format = formats_find_container(s, reader);

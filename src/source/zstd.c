@@ -237,9 +237,19 @@ static struct reader *begin_all(struct decoded *d, uint64_t origin, uint64_t pos
 struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
                                   uint64_t position)
 {
-    struct decoded *d = make_decoded(s, input);
+    struct decoded *d = input ? make_decoded(s, input) : NULL;
 
     return d ? begin_all(d, origin, position) : NULL;
+}
+
+bool zstd_source_layout(struct source *s, struct reader *input)
+{
+    struct reader *reader = zstd_source_reader(s, input, 0, 0);
+    const bool good = reader && formats_layout(s, reader);
+
+    if (reader)
+        reader->close(reader);
+    return good;
 }
 
 struct reader *zstd_source_reader_by_all(struct source *s, struct reader *input, unsigned workers)
@@ -365,27 +375,21 @@ static bool set_part(struct source *s)
 /* Finds out what the decoded bytes are, and limits the source to its part. */
 static bool read_layout(struct source *s)
 {
-    struct reader *input = input_reader_open(s, 0);
-    struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
-    bool good = reader && formats_layout(s, reader) && set_part(s);
-
-    if (reader)
-        reader->close(reader);
-    return good;
+    return zstd_source_layout(s, input_reader_open(s, 0)) && set_part(s);
 }
 
 bool zstd_part_open_in_order(struct source *s)
 {
     const struct source_part *part = &s->options.part;
     const struct zstd_cut *frames = &part->frames;
-    struct reader *input, *reader;
+    struct reader *reader;
     uint64_t begin;
 
     if (!read_layout(s))
         return false;
     atomic_store(&s->input_read, 0);
-    input = input_reader_open(s, part->begin);
-    reader = input ? zstd_source_reader(s, input, part->begin, frames->content_begin) : NULL;
+    reader = zstd_source_reader(s, input_reader_open(s, part->begin), part->begin,
+                                frames->content_begin);
     if (!reader)
         return false;
     if (s->through > 0)

@@ -27,9 +27,13 @@ bool zstd_part_open_in_order(struct source *s);
 
 /* A reader of the decompressed bytes of `input`, which begins at offset `origin` of the compressed
    ones, as messages count them, and at this position of what is decoded. It owns `input` and closes
-   it, even when it fails and returns NULL. */
+   it, even when it fails and returns NULL. NULL, too, if `input` is NULL, for which there was no
+   memory. */
 struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
                                   uint64_t position);
+
+/* Reads the start of the decompressed bytes of `input`, likewise, as formats_layout does. */
+bool zstd_source_layout(struct source *s, struct reader *input);
 
 /* A reader of the decompressed bytes of the source's input, from its beginning, where `input` stands.
    If it is a file of large frames, these are decoded by all that read or call `ahead`: up to
