@@ -20,7 +20,6 @@ library_sources += \
 	src/source/source.h \
 	src/source/source_impl.h \
 	src/source/tiles.c src/source/tiles.h \
-	src/source/unpack.c src/source/unpack.h \
 	src/source/zstd.c src/source/zstd.h \
 	src/source/format/attributes.c src/source/format/attributes.h \
 	src/source/format/blosc.c src/source/format/blosc.h \

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,9 +25,9 @@
 #include "source/memory.h"
 #include "source/reader.h"
 #include "source/serial.h"
-#include "source/unpack.h"
 #include "source/zstd.h"
 #include "sys/operand.h"
+#include "sys/team.h"
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
@@ -292,6 +293,117 @@ static struct source *make(const char *path, char *name, const struct source_opt
     set_options(s, options);
     begin_zstd(s);
     return s;
+}
+
+/*
+ * Content that is needed at any offset, of inputs that are decompressed, or read, from front to back: it is
+ * put into a file of its own, which has no name.
+ */
+
+/* Bytes that a worker reads and writes at a time. */
+#define PIECE ((size_t)1 << 20)
+
+struct unpacking {
+    struct source *raw;
+    int fd;
+    uint64_t most;          /* of *held */
+    _Atomic uint64_t *held; /* bytes of all such files that are open */
+    _Atomic uint64_t bytes; /* of this one */
+    _Atomic bool full;      /* there are more */
+};
+
+/* Opens a file without a name. -1 on failure. */
+static int open_nameless(void)
+{
+    const char *const folder = getenv("TMPDIR");
+    char path[PATH_MAX];
+    int fd = -1;
+
+#ifdef MFD_CLOEXEC
+    fd = memfd_create("gpureduce", MFD_CLOEXEC);
+    if (fd >= 0)
+        return fd;
+#endif
+    if (snprintf(path, sizeof path, "%s/gpureduce-XXXXXX", folder && *folder ? folder : "/tmp") <
+        (int)sizeof path)
+        fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+/* Writes a chunk to its place. False on failure, and where there is no more room. */
+static bool write_chunk(struct unpacking *u, const struct chunk *chunk)
+{
+    const char *bytes = chunk->data;
+    size_t done = 0;
+
+    atomic_fetch_add(&u->bytes, chunk->count);
+    if (atomic_fetch_add(u->held, chunk->count) + chunk->count > u->most) {
+        atomic_store(&u->full, true);
+        source_cancel(u->raw);
+    }
+    if (u->raw->options.cancelled && u->raw->options.cancelled(u->raw->options.cancel_context))
+        source_cancel(u->raw);
+    while (done < chunk->count && !source_failed(u->raw)) {
+        const ssize_t n =
+            pwrite(u->fd, bytes + done, chunk->count - done, (off_t)(chunk->index + done));
+
+        if (n < 0 && errno != EINTR)
+            source_error(u->raw, ERROR_READ, "cannot keep its decompressed content: %s",
+                         strerror(errno));
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return done == chunk->count;
+}
+
+/* The part of one worker. */
+static void work(void *context, unsigned worker)
+{
+    struct unpacking *u = context;
+    struct chunk_request request = {.worker = worker, .buffer = malloc(PIECE), .size = PIECE};
+    struct chunk chunk;
+    bool good = request.buffer || source_no_memory(u->raw);
+
+    while (good && source_next(u->raw, &request, &chunk) == SOURCE_CHUNK) {
+        good = write_chunk(u, &chunk);
+        source_release(u->raw, worker, &chunk);
+    }
+    source_leave(u->raw, worker);
+    free(request.buffer);
+}
+
+/* Reads all of a source of bytes (u8), by so many workers, into a file without a name: in memory, or in the
+   folder for temporary files. Returns its descriptor, and sets *size to its bytes, by which *held grows;
+   the caller subtracts them once it has closed the file. -1 on failure, or if the source is to be read
+   again, with SOURCE_REREAD in *verdict. *held has up to `memory` bytes, or source_memory() if that is
+   less: if there are more, the source fails without an error, and *size is what was left of them. *size
+   is 0 after other failures. */
+static int unpack(struct source *raw, unsigned workers, uint64_t memory, _Atomic uint64_t *held,
+                  uint64_t *size, enum source_verdict *verdict)
+{
+    const uint64_t half = source_memory();
+    struct unpacking u = {.raw = raw,
+                          .fd = open_nameless(),
+                          .most = memory && memory < half ? memory : half,
+                          .held = held};
+    uint64_t others;
+
+    *verdict = SOURCE_BROKEN;
+    if (u.fd < 0) {
+        source_error(raw, ERROR_READ, "cannot keep its decompressed content: %s", strerror(errno));
+        *size = 0;
+        return -1;
+    }
+    team_call(workers, work, &u);
+    *verdict = source_finish(raw);
+    *size = u.bytes;
+    if (*verdict == SOURCE_COMPLETE)
+        return u.fd;
+    close(u.fd);
+    others = atomic_fetch_sub(held, u.bytes) - u.bytes;
+    *size = !u.full ? 0 : others < u.most ? u.most - others : 1;
+    return -1;
 }
 
 /* A reader of the decompressed bytes of a zstd file from their beginning. NULL on failure. */
