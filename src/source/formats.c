@@ -227,49 +227,28 @@ static bool layout_npy(struct source *s, struct reader *reader, const unsigned c
     return true;
 }
 
-/* gzip and zlib are no formats that are read where this program lacks zlib. */
-static bool gzip_recognise(const void *bytes, size_t size)
-{
-    return inflate_possible() && inflate_recognise_gzip(bytes, size);
-}
-
-static bool zlib_recognise(const void *bytes, size_t size)
-{
-    return inflate_possible() && inflate_recognise_zlib(bytes, size);
-}
-
 /* A format that is recognised by its first bytes stands before those that are not. */
 static const struct format formats[] = {
-    {.name = "npy",
+    {.id = SOURCE_NPY,
      .inside = COMPRESSION_NAMES("npy"),
-     .id = SOURCE_NPY,
      .recognise = npy_recognise,
      .layout = layout_npy,
      .wrong = "not a .npy file: byte 0 does not begin its magic string"},
-    {.name = "zstd",
-     .id = SOURCE_ZSTD,
+    {.id = SOURCE_ZSTD,
      .recognise = zstd_recognise,
      .compression = COMPRESSION_ZSTD,
      .wrong = "not zstd data: no frame begins at byte 0"},
-    {.name = "gzip",
-     .id = SOURCE_GZIP,
-     .recognise = gzip_recognise,
+    {.id = SOURCE_GZIP,
+     .recognise = inflate_recognise_gzip,
      .compression = COMPRESSION_GZIP,
      .wrong = "not gzip data: no member begins at byte 0"},
-    {.name = "zlib",
-     .id = SOURCE_ZLIB,
-     .recognise = zlib_recognise,
+    {.id = SOURCE_ZLIB,
+     .recognise = inflate_recognise_zlib,
      .compression = COMPRESSION_ZLIB,
      .named_only = true,
      .wrong = "not zlib data: no stream begins at byte 0"},
-    {.name = "fortran",
-     .inside = COMPRESSION_NAMES("fortran"),
-     .id = SOURCE_FORTRAN,
-     .layout = layout_fortran},
-    {.name = "raw",
-     .inside = {"raw", "zstd", "gzip", "zlib"},
-     .id = SOURCE_RAW,
-     .layout = layout_raw},
+    {.id = SOURCE_FORTRAN, .inside = COMPRESSION_NAMES("fortran"), .layout = layout_fortran},
+    {.id = SOURCE_RAW, .inside = {"raw", "zstd", "gzip", "zlib"}, .layout = layout_raw},
 };
 
 static const size_t format_count = sizeof formats / sizeof *formats;
@@ -297,13 +276,10 @@ static const struct format *find(enum source_format id)
     return NULL;
 }
 
-/* The name of a compression. */
+/* The name of a compression, which raw data inside it have, too. */
 static const char *find_named(enum compression compression)
 {
-    for (size_t i = 0; i < format_count; i++)
-        if (formats[i].compression == compression)
-            return formats[i].name;
-    return "";
+    return find(SOURCE_RAW)->inside[compression];
 }
 
 /* The format whose data begin like that, among the compressions or among the others. */
@@ -361,14 +337,16 @@ static uint64_t position_behind(const struct source_options *options, uint64_t b
                : SOURCE_UNKNOWN;
 }
 
-/* The row of the compression, of those that may be, that data begin with; NULL for none. */
+/* The row of the compression, of those that may be, that data begin with; NULL for none, and where this
+   program lacks zlib. */
 static const struct format *find_compression(const struct format *asked, const void *bytes,
                                              size_t size)
 {
-    if (asked)
-        return asked->compression != COMPRESSION_NONE && asked->recognise(bytes, size) ? asked
-                                                                                       : NULL;
-    return recognise(bytes, size, true);
+    const struct format *found = asked ? asked : recognise(bytes, size, true);
+
+    if (asked && (asked->compression == COMPRESSION_NONE || !asked->recognise(bytes, size)))
+        return NULL;
+    return found && (found->compression == COMPRESSION_ZSTD || inflate_possible()) ? found : NULL;
 }
 
 enum compression formats_compression(const struct source_options *options, const void *bytes,
@@ -596,13 +574,13 @@ bool formats_layout(struct source *s, struct reader *reader)
         got = fill_head(s, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
             return false;
-        found = s->info.compressed ? recognise(head, (size_t)got, true) : NULL;
+        found = s->info.compressed ? find_compression(NULL, head, (size_t)got) : NULL;
         if (found)
             return source_error(
                 s, ERROR_DATA,
                 "byte 0: the decompressed data are %s-compressed again; decompress once "
                 "with '%s -dc' first",
-                found->name,
+                find_named(found->compression),
                 s->info.compression == COMPRESSION_ZLIB ? "pigz" : find_named(s->info.compression));
         found = recognise(head, (size_t)got, false);
     }

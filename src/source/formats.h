@@ -16,8 +16,7 @@
 #define FORMATS_MAGIC_MAX 10
 
 struct format {
-    const char *name; /* the name that --format takes and results show */
-    enum source_format id;
+    enum source_format id;            /* source_format_words has the name that --format takes */
     const char *inside[COMPRESSIONS]; /* the names of data of this format inside compressions */
     /* Whether data that begin with these bytes have this format. NULL: it cannot be recognised. */
     bool (*recognise)(const void *bytes, size_t size);
