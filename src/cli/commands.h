@@ -19,11 +19,6 @@ void axis_files(struct options *options);
 /* Compares two files, sets whether they differ, and prints what does. */
 void diff_files(struct options *options);
 
-/* The exit status of diff_files, as those of cmp(1) and diff(1), once everything has been
-   printed. */
-enum diff_status { DIFF_STATUS_SAME = 0, DIFF_STATUS_DIFFERENT = 1, DIFF_STATUS_TROUBLE = 2 };
-enum diff_status diff_exit_status(bool differs);
-
 /* Prints what the partial results in the files come to, or none if something is wrong with them. */
 void merge_files(struct options *options);
 

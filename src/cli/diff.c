@@ -188,7 +188,8 @@ static void print_errors(const struct diff *diff)
     if (!diff)
         failure_print(NULL, NULL, &no_memory);
     for (size_t i = 0; diff && (error = diff_error(diff, i, &name, &array)); i++)
-        failure_print_named(name, error);
+        /* Names of arrays, and those that are shown in another form, are no paths. */
+        failure_print_as(name, *name && !strpbrk(name, " '") ? name : NULL, error);
 }
 
 void diff_files(struct options *options)
@@ -233,11 +234,4 @@ void diff_files(struct options *options)
         operands_free(&sides[side]);
     free(sides);
     rename_free(&options->rename);
-}
-
-enum diff_status diff_exit_status(bool differs)
-{
-    if (message_status() != EXIT_OK)
-        return DIFF_STATUS_TROUBLE;
-    return differs ? DIFF_STATUS_DIFFERENT : DIFF_STATUS_SAME;
 }

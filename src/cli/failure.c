@@ -142,24 +142,12 @@ const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error,
     return text;
 }
 
-/* The exit status that an error leads to. */
-static enum exit_status status_of(enum error_kind kind)
-{
-    return kind == ERROR_NO_GPU ? EXIT_NO_GPU : EXIT_FAILED;
-}
-
 void failure_print_as(const char *name, const char *path, const struct error *error)
 {
     char text[FAILURE_TEXT_MAX];
 
-    message_error(status_of(error->kind), "%s%s%s", name, *name ? ": " : "",
-                  failure_text(text, error, path));
-}
-
-void failure_print_named(const char *name, const struct error *error)
-{
-    /* Names of arrays, and those that are shown in another form, are no paths. */
-    failure_print_as(name, *name && !strpbrk(name, " '") ? name : NULL, error);
+    message_error(error->kind == ERROR_NO_GPU ? EXIT_NO_GPU : EXIT_FAILED, "%s%s%s", name,
+                  *name ? ": " : "", failure_text(text, error, path));
 }
 
 void failure_print(const char *path, const char *array, const struct error *error)

@@ -22,9 +22,6 @@ void failure_print(const char *path, const char *array, const struct error *erro
    NULL. */
 void failure_print_as(const char *name, const char *path, const struct error *error);
 
-/* Prints an error of what is called `name`, which may be a path, or be empty. */
-void failure_print_named(const char *name, const struct error *error);
-
 /* Prints warnings. */
 extern const struct log failure_log;
 

@@ -212,12 +212,11 @@ void message_transient(const char *text)
     mutex_unlock(&lock);
 }
 
-unsigned message_columns(void)
+unsigned message_columns(int fd)
 {
     struct winsize size;
 
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : COLUMNS_USUAL;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : COLUMNS_USUAL;
 }
 
 enum exit_status message_status(void)

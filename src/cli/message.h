@@ -40,15 +40,15 @@ void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
 
 /* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. A
-   background job writes nothing. A text that is not shorter than message_columns() may not be
+   background job writes nothing. A text that is not shorter than message_columns may not be
    erased as a whole; of one of more than 4000 bytes the end is left out. */
 void message_transient(const char *text);
 
 /* Whether standard error is a terminal that can erase a line, as one of the type dumb cannot. */
 bool message_erasable(void);
 
-/* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
-unsigned message_columns(void);
+/* The columns of the terminal that a descriptor is; 80 where it does not say, or is none. */
+unsigned message_columns(int fd);
 
 /* The worst status so far. */
 enum exit_status message_status(void);

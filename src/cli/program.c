@@ -22,19 +22,11 @@ static void (*const commands[])(struct options *options) = {
     [COMMAND_MERGE] = merge_files,   [COMMAND_LIST] = list_files, [COMMAND_CHECK] = check_files,
 };
 
-/* Reports a file that cannot be used, of which another shard has the only part. Processes that do
-   see it have made another plan, and some elements may be in nobody's. */
-static void complain(const char *path, int error)
-{
-    char name[NAME_INPUT_MAX];
-
-    message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(error));
-}
-
 /* Leaves only those files that the shard has a part of, and notes which part. The files are on the
    heap. False on failure, which is printed. */
 static bool choose_shard(struct options *options)
 {
+    char name[NAME_INPUT_MAX];
     struct shard_part *parts;
     const char *failed;
     struct error error;
@@ -58,8 +50,11 @@ static bool choose_shard(struct options *options)
         char *const file = options->files[i];
 
         if (!parts[i].any) {
+            /* Another shard has the only part of a file that cannot be used. Processes that do see it have
+               made another plan, and some elements may be in nobody's. */
             if (parts[i].error)
-                complain(file, parts[i].error);
+                message_error(EXIT_FAILED, "%s: %s", name_input(name, file),
+                              strerror(parts[i].error));
             continue;
         }
         options->files[i] = options->files[kept]; /* the set frees all of them */
@@ -95,8 +90,9 @@ int program_main(int argc, char **argv, const struct source_tuning *source,
     }
     stdio_close();
     operands_free(&options);
-    status = options.command == COMMAND_DIFF ? (int)diff_exit_status(options.differs)
-                                             : (int)message_status();
+    status = message_status();
+    if (options.command == COMMAND_DIFF) /* as those of cmp(1) and diff(1) */
+        status = status != EXIT_OK ? EXIT_USAGE : options.differs;
     if (options.threads_left)
         _exit(status);
     return status;

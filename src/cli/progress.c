@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/message.h"
 #include "sys/clock.h"
@@ -198,7 +199,7 @@ void progress_update(struct progress *p, uint64_t done, uint64_t now)
     p->shown = now;
     /* Each time, since the terminal may be resized; the last column is left free, where some wrap.
      */
-    progress_text(p, done, now, message_columns() - 1, text);
+    progress_text(p, done, now, message_columns(STDERR_FILENO) - 1, text);
     message_transient(text);
 }
 

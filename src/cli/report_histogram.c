@@ -8,9 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/message.h"
 #include "cli/report.h"
-#include "cli/stdio.h"
 
 /* The class of the elements of a row, if it is not a bin. */
 enum row_class { ROW_NORMAL, ROW_SUBNORMAL, ROW_ZERO, ROW_INFINITY, ROW_NAN };
@@ -228,7 +229,6 @@ void report_histogram(struct writer *w, const struct options *options,
 {
     const struct histogram_request *request = &options->session.passes.histogram;
     struct writer rows = *w;
-    unsigned columns;
 
     if (request->kind == HISTOGRAM_NONE)
         return;
@@ -238,9 +238,8 @@ void report_histogram(struct writer *w, const struct options *options,
             writer_field(w, field_of(IN_LINES, NULL, FIELD_MISSING));
         return;
     }
-    columns = stdio_columns();
-    if (columns > 0 && !options->quiet) {
-        write_bars(w->out, reduction->histogram, columns);
+    if (isatty(STDOUT_FILENO) && !options->quiet) {
+        write_bars(w->out, reduction->histogram, message_columns(STDOUT_FILENO));
         return;
     }
     if (!options->quiet) {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,19 +60,6 @@ void stdio_write(const char *text, size_t length)
 {
     if (fwrite(text, 1, length, stdout) != length && failure == 0)
         failure = errno;
-}
-
-/* The usual width of terminals that do not state it. */
-#define COLUMNS_USUAL 80
-
-unsigned stdio_columns(void)
-{
-    struct winsize size;
-
-    if (!isatty(STDOUT_FILENO))
-        return 0;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : COLUMNS_USUAL;
 }
 
 void stdio_close(void)

@@ -22,10 +22,6 @@ bool stdio_flush(void);
 /* Writes text, of any length, to standard output. A failure is as that of stdio_flush. */
 void stdio_write(const char *text, size_t length);
 
-/* The columns of the terminal that standard output is; 0 if it is none, and 80 where it does not
-   say. */
-unsigned stdio_columns(void);
-
 /* Flushes and closes standard output. If that failed, now or before, prints why and raises the exit
    status. */
 void stdio_close(void);
