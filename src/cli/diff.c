@@ -115,24 +115,15 @@ static void write_items(const struct options *options, const struct diff_request
         const struct diff_item *item = diff_get(diff, k);
         const struct row row = row_of_item(request, item);
         const size_t before = out.size;
-        struct buffer line;
 
         if (!diff_differs(item) || !rows_hold(&order, &row))
             continue;
         w.print = order.sort.field == ROW_UNASKED ? writer_flush : NULL;
         diff_row_write(&w, request, item, missing);
-        if (!w.print) {
-            line = out;
-            line.data += before;
-            line.size -= before;
-            rows_keep(&rows, &order, &row, &line, line.size);
-            out.size = before;
-        }
+        if (!w.print)
+            rows_take(&rows, &order, &row, &out, before);
     }
-    rows_sort(&rows);
-    for (size_t i = 0; i < rows.count; i++)
-        buffer_bytes(&out, rows_get(&rows, i)->text, rows_get(&rows, i)->length);
-    rows_free(&rows);
+    rows_put(&rows, &out);
     writer_flush(&w);
     writer_close(&w);
     buffer_free(&out);

@@ -103,29 +103,13 @@ static void list_item(struct list *list, const char *path, const struct item *it
                             .bytes = item->facts.bytes};
     const bool sorted = request->sort.field != ROW_UNASKED;
     const size_t before = list->out.size;
-    struct buffer text;
 
     if (item->format && !rows_hold(request, &row))
         return;
     list->writer.print = sorted ? NULL : writer_flush;
     write_item(&list->writer, path, item);
-    if (!sorted)
-        return;
-    text = (struct buffer){.data = list->out.data + before, .size = list->out.size - before};
-    rows_keep(&list->rows, request, &row, &text, text.size);
-    list->out.size = before;
-}
-
-/* Prints what was kept. */
-static void print_kept(struct list *list)
-{
-    rows_sort(&list->rows);
-    for (size_t i = 0; i < list->rows.count; i++) {
-        const struct kept_row *row = rows_get(&list->rows, i);
-
-        buffer_bytes(&list->out, row->text, row->length);
-    }
-    rows_free(&list->rows);
+    if (sorted)
+        rows_take(&list->rows, request, &row, &list->out, before);
 }
 
 /* Finds the missing values of an array, or, with `a` NULL, of an input that is one. A type that lacks
@@ -223,7 +207,7 @@ void list_files(struct options *options)
         else
             list_one(&list, inputs.path, inputs.info);
     }
-    print_kept(&list);
+    rows_put(&list.rows, &list.out);
     writer_flush(&list.writer);
     writer_close(&list.writer);
     buffer_free(&list.out);

@@ -24,6 +24,5 @@ library_sources += \
 	src/cli/report_histogram.c \
 	src/cli/report_plot.c \
 	src/cli/rows.c src/cli/rows.h \
-	src/cli/rows_request.h \
 	src/cli/stdio.c src/cli/stdio.h \
 	src/cli/writer.c src/cli/writer.h

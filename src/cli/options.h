@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/rows_request.h"
+#include "cli/rows.h"
 #include "core/axis_layout.h"
 #include "core/difference.h"
 #include "core/number.h"

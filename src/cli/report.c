@@ -1041,11 +1041,11 @@ void report_rows(struct report *r)
     rows_sort(rows);
     if (r->files.form == WRITER_LINES && r->arrays.form != WRITER_LINES)
         for (size_t i = 0; i < rows->count; i++)
-            table = table || rows_get(rows, i)->named;
+            table = table || rows->kept[i].named;
     if (table)
         write_heading(r, &r->arrays);
     for (size_t i = 0; i < rows->count; i++) {
-        const struct kept_row *row = rows_get(rows, i);
+        const struct kept_row *row = &rows->kept[i];
 
         if (!table)
             buffer_bytes(&r->out, row->text, row->first);

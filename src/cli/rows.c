@@ -170,6 +170,16 @@ void rows_keep(struct rows *rows, const struct rows_request *request, const stru
     rows->kept[rows->count++] = kept;
 }
 
+void rows_take(struct rows *rows, const struct rows_request *request, const struct row *row,
+               struct buffer *out, size_t begin)
+{
+    const struct buffer text = {
+        .data = out->data + begin, .size = out->size - begin, .failed = out->failed};
+
+    rows_keep(rows, request, row, &text, text.size);
+    out->size = begin;
+}
+
 static int compare_kept(const void *one, const void *other)
 {
     const struct kept_row *a = one, *b = other;
@@ -191,9 +201,12 @@ void rows_sort(struct rows *rows)
         qsort(rows->kept, rows->count, sizeof *rows->kept, compare_kept);
 }
 
-const struct kept_row *rows_get(const struct rows *rows, size_t i)
+void rows_put(struct rows *rows, struct buffer *out)
 {
-    return &rows->kept[i];
+    rows_sort(rows);
+    for (size_t i = 0; i < rows->count; i++)
+        buffer_bytes(out, rows->kept[i].text, rows->kept[i].length);
+    rows_free(rows);
 }
 
 void rows_free(struct rows *rows)

@@ -11,9 +11,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/rows_request.h"
+#include "core/difference.h"
 #include "core/operation.h"
 #include "sys/buffer.h"
+
+/* The values of a row that can be asked for. */
+enum row_field {
+    ROW_UNASKED,
+    ROW_NAME,
+    ROW_DTYPE,
+    ROW_ELEMENTS,
+    ROW_BYTES,
+    ROW_OPERATION,
+    ROW_DIFFERENCE, /* a result of a comparison */
+    ROW_BADNESS     /* how bad a difference is; the order of --diff for people */
+};
+
+/* A value of a row that a condition or an order names. */
+struct row_key {
+    enum row_field field;
+    const struct operation *op;   /* of ROW_OPERATION */
+    enum difference_value result; /* of ROW_DIFFERENCE */
+};
+
+/* The relations of conditions. */
+enum row_relation { ROW_LESS, ROW_AT_MOST, ROW_EQUAL, ROW_UNEQUAL, ROW_AT_LEAST, ROW_GREATER };
+
+/* A condition of --where. */
+struct row_condition {
+    struct row_key key; /* its values are numbers */
+    enum row_relation relation;
+    const char *number; /* the text of the number, which number_parse reads and which is not nan */
+};
+
+/* The most conditions that may be given. */
+#define ROWS_CONDITIONS_MAX 64
+
+/* A request of --where or --sort. */
+struct rows_request {
+    struct row_condition conditions[ROWS_CONDITIONS_MAX]; /* all must hold */
+    unsigned count;                                       /* conditions */
+    struct row_key sort; /* value to sort by; ROW_UNASKED: keep the order of the input */
+    bool descending;     /* sort in descending order */
+};
 
 /* A value of a row. Rows without one come last. */
 struct row_value {
@@ -76,11 +116,15 @@ struct rows {
 void rows_keep(struct rows *rows, const struct rows_request *request, const struct row *row,
                const struct buffer *text, size_t first);
 
+/* Takes the output of a row, in one form, out of `out`, where it begins at byte `begin`, and keeps it. */
+void rows_take(struct rows *rows, const struct rows_request *request, const struct row *row,
+               struct buffer *out, size_t begin);
+
 /* Sorts the rows. */
 void rows_sort(struct rows *rows);
 
-/* Row number i. */
-const struct kept_row *rows_get(const struct rows *rows, size_t i);
+/* Adds what was taken to `out`, sorted, and frees the rows. */
+void rows_put(struct rows *rows, struct buffer *out);
 
 /* Frees the rows. Prints an error if one of them failed. */
 void rows_free(struct rows *rows);
