@@ -353,7 +353,7 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
     case ARGUMENT_WORD:
         good = arguments_find_word(a, x, given, &place);
         if (good) {
-            value = (unsigned)place;
+            value = (unsigned)(place + x->least);
             memcpy(target, &value, sizeof value);
         }
         break;

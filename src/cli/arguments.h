@@ -26,7 +26,7 @@ enum argument_kind {
     ARGUMENT_CLEAR,     /* no argument: bool, becomes false */
     ARGUMENT_SIZE,      /* bytes, with suffixes: uint64_t */
     ARGUMENT_COUNT,     /* a plain number: uint64_t */
-    ARGUMENT_WORD,      /* one of the words: an enum, which becomes the word's place */
+    ARGUMENT_WORD,      /* one of the words: an enum, which becomes `least` and the word's place */
     ARGUMENT_CHOICE,    /* no argument: an enum, becomes `least` */
     ARGUMENT_MODE,      /* no argument, nor a target: it asks for its mode */
     ARGUMENT_TEXT,      /* any string: const char *, into argv */

@@ -79,25 +79,11 @@ static bool add_operation(const struct arguments *a, const struct operation *op,
     return true;
 }
 
-/* Adds those of a group. */
-static bool add_group(const struct arguments *a, const char *list, struct options *options)
+/* Adds the operations that `list` names, separated by commas; of a group, if it is that of one.
+   NOLINTNEXTLINE(misc-no-recursion): groups name no groups */
+static bool add_operations(const struct arguments *a, const struct argument *x, const char *list,
+                           bool of_group, struct options *options)
 {
-    for (;;) {
-        size_t length = strcspn(list, ",");
-
-        if (!add_operation(a, operation_find(&options->named, list, length), list, options))
-            return false;
-        if (!list[length])
-            return true;
-        list += length + 1;
-    }
-}
-
-/* Adds the operations that `list` names, separated by commas. */
-static bool parse_operations(const struct arguments *a, const struct argument *x, const char *list,
-                             void *target)
-{
-    struct options *options = target;
     const char *before = NULL;
     size_t before_length = 0;
 
@@ -113,11 +99,11 @@ static bool parse_operations(const struct arguments *a, const struct argument *x
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
             return unknown_operation(a, x, name, before, before_length);
         }
-        if (group && !add_group(a, group->list, options))
+        if (group && !add_operations(a, x, group->list, true, options))
             return false;
         if (op && !add_operation(a, op, list, options))
             return false;
-        if (op)
+        if (op && !of_group)
             options->session.passes.required |= operation_quantile(op);
         if (!list[length])
             return true;
@@ -125,6 +111,12 @@ static bool parse_operations(const struct arguments *a, const struct argument *x
         before_length = length;
         list += length + 1;
     }
+}
+
+static bool parse_operations(const struct arguments *a, const struct argument *x, const char *list,
+                             void *target)
+{
+    return add_operations(a, x, list, false, target);
 }
 
 static const char *const histogram_words[] = {"exponent", NULL};
@@ -290,18 +282,6 @@ static const char *const dtype_aliases[] = {
     "f64",  "bfloat", "bf16", "char", "i8",   "short", "i16",  "long",   "i64",
     "int",  "i32",    "uint", "u32",  "byte", "u8",    "fp8",  "f8e4m3", NULL,
 };
-
-static bool parse_endian(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target)
-{
-    struct options *options = target;
-    size_t place;
-
-    if (!arguments_find_word(a, x, text, &place))
-        return false;
-    options->session.input.order = place == 0 ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
-    return true;
-}
 
 static const char *const format_aliases[] = {
     "bin",  "raw", "binary", "raw",   "h5",  "hdf5", "nc",   "hdf5", "netcdf", "hdf5", "netcdf4",
@@ -905,7 +885,9 @@ static const struct argument table[] = {
     {.name = "endian",
      .common = true,
      .value = "ORDER",
-     .parse = parse_endian,
+     .kind = ARGUMENT_WORD,
+     .target = MEMBER(session.input.order),
+     .least = ELEMENT_ORDER_LITTLE,
      .what = "byte order",
      .words = endian_words,
      .aliases = endian_aliases,
