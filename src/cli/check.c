@@ -60,46 +60,6 @@ static bool take_record(struct check *check)
     return true;
 }
 
-/* Ends the check. If something differs, prints how much, and raises the exit status. */
-static void close_check(struct check *check)
-{
-    char name[NAME_INPUT_MAX];
-
-    if (check->differing > 0)
-        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
-                      check->compared, name_input(name, check->options->check));
-    record_free(&check->record);
-    free(check->files);
-    free(check->line_of);
-    free(check);
-}
-
-/* Reads the record, and sets the files of the options, and what their reduction has to find. The
-   options and what they point to belong to the check until it is closed, which leaves no files.
-   NULL on failure, and for a manifest, which is checked here. */
-static struct check *open_check(struct options *options)
-{
-    struct check *check = calloc(1, sizeof *check);
-
-    if (!check) {
-        message_error(EXIT_FAILED, "out of memory");
-        return NULL;
-    }
-    check->options = options;
-    total_clear(&check->total);
-    if (record_read(&check->record, options->check, &options->session, &options->named)) {
-        if (check->record.arrays || options->file_count > 0) {
-            manifest_check(options, &check->record);
-        } else if (take_record(check)) {
-            /* Others of the files may have had no quantiles; which have is compared. */
-            options->session.passes.required = 0;
-            return check;
-        }
-    }
-    close_check(check);
-    return NULL;
-}
-
 /* Sets the options of the session to how the file number i, counted from 0, was read. */
 static void prepare(struct check *check, int i)
 {
@@ -293,14 +253,16 @@ static void take_result(struct check *check, struct session *session, int i,
         compare_total(check, session, line, i);
 }
 
-void check_files(struct options *options)
+/* Reduces the files of the record, and compares what they come to. */
+static void check_record(struct check *check)
 {
-    struct check *check = open_check(options);
+    struct options *options = check->options;
+    char name[NAME_INPUT_MAX];
     struct session *session;
     struct error error;
 
-    if (!check)
-        return;
+    /* Others of the files may have had no quantiles; which have is compared. */
+    options->session.passes.required = 0;
     session = session_open(&options->session, options->files, options->file_count, &error);
     if (!session)
         failure_print(NULL, NULL, &error);
@@ -312,5 +274,23 @@ void check_files(struct options *options)
         take_result(check, session, i, &reduction);
     }
     options->threads_left = session && !session_close(session);
-    close_check(check);
+    if (check->differing > 0)
+        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
+                      check->compared, name_input(name, options->check));
+}
+
+void check_files(struct options *options)
+{
+    struct check check = {.options = options};
+
+    total_clear(&check.total);
+    if (record_read(&check.record, options->check, &options->session, &options->named)) {
+        if (check.record.arrays || options->file_count > 0)
+            manifest_check(options, &check.record);
+        else if (take_record(&check))
+            check_record(&check);
+    }
+    record_free(&check.record);
+    free(check.files);
+    free(check.line_of);
 }

@@ -224,14 +224,14 @@ static bool read_nonfinite(struct parse *r, struct json_reader *json, struct rec
     return true;
 }
 
-/* The place of a string among `count` words; `count` for another one. */
-static size_t read_word(struct json_reader *json, const char *const *words, size_t count)
+/* The place of a string among words, up to a NULL, whose place is that of another one. */
+static size_t read_word(struct json_reader *json, const char *const *words)
 {
     char text[32];
     size_t i = 0;
 
     json_read_string(json, text, sizeof text);
-    while (i < count && strcmp(text, words[i]) != 0)
+    while (words[i] && strcmp(text, words[i]) != 0)
         i++;
     return i;
 }
@@ -275,20 +275,18 @@ static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                      struct record_line *line)
 {
     static const char *const formats[] = {
-        "raw",  "npy",      "zstd",    "npy+zstd",     "gzip",         "npy+gzip",
-        "zlib", "npy+zlib", "fortran", "fortran+zstd", "fortran+gzip", "fortran+zlib"};
+        "raw",      "npy",     "zstd",         "npy+zstd",     "gzip",         "npy+gzip", "zlib",
+        "npy+zlib", "fortran", "fortran+zstd", "fortran+gzip", "fortran+zlib", NULL};
     static const enum source_format meant[] = {SOURCE_RAW,      SOURCE_NPY,      SOURCE_RAW_ZSTD,
                                                SOURCE_ZSTD,     SOURCE_RAW_GZIP, SOURCE_GZIP,
                                                SOURCE_RAW_ZLIB, SOURCE_ZLIB,     SOURCE_FORTRAN,
                                                SOURCE_FORTRAN,  SOURCE_FORTRAN,  SOURCE_FORTRAN};
-    enum { FORMATS = sizeof formats / sizeof *formats };
-    static const char *const orders[] = {"little", "big"}, *const policies[] = {"propagate", "skip",
-                                                                                "error"};
+    static const char *const orders[] = {"little", "big", NULL};
     size_t place;
 
     if (strcmp(key, "format") == 0) {
-        place = read_word(json, formats, FORMATS);
-        if (place == FORMATS)
+        place = read_word(json, formats);
+        if (!formats[place])
             return json->failed || wrong(r, "unknown format");
         line->input.format = meant[place];
         r->header = strncmp(formats[place], "npy", 3) == 0;
@@ -304,13 +302,13 @@ static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                (element_parse(text, &line->input.type, &order) && order == ELEMENT_ORDER_UNSAID) ||
                wrong(r, "unknown dtype");
     } else if (strcmp(key, "endian") == 0) {
-        place = read_word(json, orders, 2);
-        if (place == 2)
+        place = read_word(json, orders);
+        if (!orders[place])
             return json->failed || wrong(r, "unknown byte order");
-        line->input.order = place == 0 ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
+        line->input.order = (enum element_order)(ELEMENT_ORDER_LITTLE + place);
     } else if (strcmp(key, "nan_policy") == 0) {
-        place = read_word(json, policies, 3);
-        if (place == 3)
+        place = read_word(json, nan_policy_words);
+        if (!nan_policy_words[place])
             return json->failed || wrong(r, "unknown NaN policy");
         line->nan = (enum nan_policy)place;
     } else if (strcmp(key, "missing_values") == 0) {
