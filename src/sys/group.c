@@ -13,17 +13,17 @@
 /* A group's folder. */
 struct group {
     const char *root;
-    const char *hierarchy; /* the folder of a controller, below that of all groups */
-    const char *path;      /* in the hierarchy; this group's is so many bytes of it */
+    const char
+        *hierarchy;   /* the folder of a controller, below that of all groups; "" in version 2 */
+    const char *path; /* in the hierarchy; this group's is so many bytes of it */
     int length;
 };
 
-/* A kind of limit: the controller that sets it, and the one of a group, from its files of version 2
-   and of version 1. */
+/* A kind of limit: the controller that sets it, and the files of a group that say it, in version 2 and in
+   version 1. A part of a period has that behind it, and in version 1 in a file of its own. */
 struct kind {
-    const char *controller;
-    uint64_t (*second)(const struct group *g);
-    uint64_t (*first)(const struct group *g);
+    const char *controller, *second, *first;
+    const char *period; /* NULL: the limit is a number */
 };
 
 /* Reads the `count` numbers at the beginning of a group's file. False where it has no such. */
@@ -56,40 +56,22 @@ static uint64_t cores_of(uint64_t quota, uint64_t period)
                                                           : quota / period + (quota % period > 0);
 }
 
-static uint64_t cores_second(const struct group *g)
+/* The limit of a group itself. */
+static uint64_t limit_of(const struct group *g, const struct kind *kind)
 {
+    const bool second = !*g->hierarchy;
+    const unsigned count = second && kind->period ? 2 : 1;
     uint64_t n[2];
 
-    return read_numbers(g, "cpu.max", 2, n) ? cores_of(n[0], n[1]) : GROUP_UNLIMITED;
-}
-
-static uint64_t cores_first(const struct group *g)
-{
-    uint64_t quota, period;
-
-    return read_numbers(g, "cpu.cfs_quota_us", 1, &quota) &&
-                   read_numbers(g, "cpu.cfs_period_us", 1, &period)
-               ? cores_of(quota, period)
-               : GROUP_UNLIMITED;
-}
-
-static uint64_t memory_second(const struct group *g)
-{
-    uint64_t bytes;
-
-    return read_numbers(g, "memory.max", 1, &bytes) ? bytes : GROUP_UNLIMITED;
-}
-
-static uint64_t memory_first(const struct group *g)
-{
-    uint64_t bytes;
-
-    return read_numbers(g, "memory.limit_in_bytes", 1, &bytes) ? bytes : GROUP_UNLIMITED;
+    if (!read_numbers(g, second ? kind->second : kind->first, count, n) ||
+        (kind->period && !second && !read_numbers(g, kind->period, 1, n + 1)))
+        return GROUP_UNLIMITED;
+    return kind->period ? cores_of(n[0], n[1]) : n[0];
 }
 
 /* The least limit of a group and of those that it is in. A container may see its own group as the
    uppermost, and call it by the name that it has outside: then the groups below are not there. */
-static uint64_t least_of(struct group g, uint64_t (*limit)(const struct group *g))
+static uint64_t least_of(struct group g, const struct kind *kind)
 {
     uint64_t least = GROUP_UNLIMITED;
 
@@ -99,7 +81,7 @@ static uint64_t least_of(struct group g, uint64_t (*limit)(const struct group *g
 
         while (g.length > 0 && g.path[g.length - 1] == '/')
             g.length--;
-        own = limit(&g);
+        own = limit_of(&g, kind);
         least = own < least ? own : least;
         if (g.length == 0)
             return least;
@@ -141,9 +123,9 @@ static uint64_t find(const char *root, const struct kind *kind)
             continue;
         *path++ = '\0';
         if (*controllers == '\0')
-            limit = least_of((struct group){root, "", path, 0}, kind->second);
+            limit = least_of((struct group){root, "", path, 0}, kind);
         else if (has_controller(controllers, kind->controller))
-            limit = least_of((struct group){root, hierarchy, path, 0}, kind->first);
+            limit = least_of((struct group){root, hierarchy, path, 0}, kind);
         least = limit < least ? limit : least;
     }
     if (in)
@@ -153,14 +135,14 @@ static uint64_t find(const char *root, const struct kind *kind)
 
 uint64_t group_cores(const char *root)
 {
-    static const struct kind cores = {"cpu", cores_second, cores_first};
+    static const struct kind cores = {"cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"};
 
     return find(root, &cores);
 }
 
 uint64_t group_memory(const char *root)
 {
-    static const struct kind memory = {"memory", memory_second, memory_first};
+    static const struct kind memory = {"memory", "memory.max", "memory.limit_in_bytes", NULL};
 
     return find(root, &memory);
 }
