@@ -143,24 +143,6 @@ size_t escape_next(char to[ESCAPE_MAX], const char **text, enum escape_form form
     return length;
 }
 
-void escape_write(FILE *out, const char *text, enum escape_form form)
-{
-    char escaped[ESCAPE_MAX];
-
-    while (*text) {
-        const size_t plain = escape_plain_length(text); /* most are nothing else */
-
-        if (plain > 0)
-            fwrite(text, 1, plain, out);
-        text += plain;
-        if (*text) {
-            const size_t length = escape_next(escaped, &text, form);
-
-            fwrite(escaped, 1, length, out);
-        }
-    }
-}
-
 /* The byte of three octal digits; negative where there are none. */
 static int octal(const char *digits)
 {

@@ -40,9 +40,6 @@ bool escape_is_seen(const char *text);
    many bytes it wrote, without a NUL. */
 size_t escape_next(char to[ESCAPE_MAX], const char **text, enum escape_form form);
 
-/* Writes all of a text. Errors are left to the stream. */
-void escape_write(FILE *out, const char *text, enum escape_form form);
-
 /* Replaces the escapes of ESCAPE_FIELD by what they stand for. */
 void escape_undo(char *text);
 

@@ -11,8 +11,11 @@
 
 void json_string(FILE *out, const char *string)
 {
+    char escaped[ESCAPE_MAX];
+
     putc('"', out);
-    escape_write(out, string, ESCAPE_JSON);
+    while (*string)
+        fwrite(escaped, 1, escape_next(escaped, &string, ESCAPE_JSON), out);
     putc('"', out);
 }
 

@@ -23,8 +23,7 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 #    define MADV_POPULATE_READ 22
 #endif
 
-/* The page size of x86-64, and of arm64 with pages of 4 KiB. */
-#define PAGE_USUAL (4 * KIB)
+/* The huge page of x86-64, and of arm64 with pages of 4 KiB. */
 #define HUGE_PAGE_USUAL (2 * MIB)
 
 static size_t page, huge_page;
@@ -50,9 +49,7 @@ static size_t read_huge_page(void)
 
 static void learn_page(void)
 {
-    long said = sysconf(_SC_PAGESIZE);
-
-    page = said > 0 && power_of_two((size_t)said) ? (size_t)said : PAGE_USUAL;
+    page = (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void learn_huge_page(void)

@@ -13,14 +13,6 @@
 #define CLEANERS_MAX 2
 static void (*_Atomic cleaners[CLEANERS_MAX])(void);
 
-static void handle(int signal_number, void (*handler)(int))
-{
-    struct sigaction action = {.sa_handler = handler};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(signal_number, &action, NULL);
-}
-
 static void on_end(int signal_number)
 {
     int saved_errno = errno;
@@ -96,11 +88,12 @@ void signals_open_bus(void)
 void signals_open(void)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    const struct sigaction end = {.sa_handler = on_end}; /* blocks no other signal */
     struct sigaction action;
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-            handle(ends[i], on_end);
+            sigaction(ends[i], &end, NULL);
     signals_open_bus();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
