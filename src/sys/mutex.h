@@ -73,13 +73,8 @@ struct CAPABILITY("mutex") mutex {
         PTHREAD_MUTEX_INITIALIZER \
     }
 
-static inline void mutex_init(struct mutex *m);
-static inline void mutex_destroy(struct mutex *m);
 static inline void mutex_lock(struct mutex *m) ACQUIRE(m);
 static inline void mutex_unlock(struct mutex *m) RELEASE(m);
-
-/* Makes a condition whose clock is the monotonic one, for mutex_wait_until. */
-static inline void mutex_condition_init(pthread_cond_t *condition);
 
 /* Waits for the condition; the mutex is free meanwhile. As ever, it may return for no reason. */
 static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition) REQUIRES(m);
@@ -94,6 +89,7 @@ static inline void mutex_init(struct mutex *m)
     pthread_mutex_init(&m->native, NULL);
 }
 
+/* Makes a condition whose clock is the monotonic one, for mutex_wait_until. */
 static inline void mutex_condition_init(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;
@@ -131,23 +127,23 @@ static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
 }
 
 /* Defines the functions of the role NAME_role of a structure, whose member is its mutex. */
-#define MUTEX_ROLE_OF(name, type, member)                                                         \
-    static inline void name##_lock(type *x) ACQUIRE(name##_role);                                 \
-    static inline void name##_unlock(type *x) RELEASE(name##_role);                               \
-    static inline void name##_wait_for(type *x, pthread_cond_t *condition) REQUIRES(name##_role); \
-    UNCHECKED __attribute__((unused)) static inline void name##_lock(type *x)                     \
-    {                                                                                             \
-        mutex_lock(&x->member);                                                                   \
-    }                                                                                             \
-    UNCHECKED __attribute__((unused)) static inline void name##_unlock(type *x)                   \
-    {                                                                                             \
-        mutex_unlock(&x->member);                                                                 \
-    }                                                                                             \
-    UNCHECKED __attribute__((unused)) static inline void name##_wait_for(                         \
-        type *x, pthread_cond_t *condition)                                                       \
-    {                                                                                             \
-        mutex_wait(&x->member, condition);                                                        \
-    }                                                                                             \
+#define MUTEX_ROLE_OF(name, type, member)                                       \
+    ACQUIRE(name##_role)                                                        \
+    UNCHECKED __attribute__((unused)) static inline void name##_lock(type *x)   \
+    {                                                                           \
+        mutex_lock(&x->member);                                                 \
+    }                                                                           \
+    RELEASE(name##_role)                                                        \
+    UNCHECKED __attribute__((unused)) static inline void name##_unlock(type *x) \
+    {                                                                           \
+        mutex_unlock(&x->member);                                               \
+    }                                                                           \
+    REQUIRES(name##_role)                                                       \
+    UNCHECKED __attribute__((unused)) static inline void name##_wait_for(       \
+        type *x, pthread_cond_t *condition)                                     \
+    {                                                                           \
+        mutex_wait(&x->member, condition);                                      \
+    }                                                                           \
     MUTEX_ROLE(name##_role)
 
 #endif
