@@ -19,7 +19,7 @@ static struct {
     bool noting;                /* where elements are, and not reading them */
     uint64_t noted, noted_size; /* the last place */
     bool failed;                /* reading has */
-    uint64_t failed_at, failed_size;
+    uint64_t unread[2];         /* see hdf5_unread */
 } file;
 
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
@@ -80,8 +80,8 @@ static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at
     }
     if (pread_whole(file.in->fd, buffer, size, file.in->begin + at, 1, &error) < size) {
         file.failed = true;
-        file.failed_at = at;
-        file.failed_size = size;
+        file.unread[0] = at;
+        file.unread[1] = size;
         return -1;
     }
     return 0;
@@ -140,11 +140,9 @@ void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint
     *size = file.noted_size;
 }
 
-bool hdf5_unread(uint64_t *offset, uint64_t *size)
+const uint64_t *hdf5_unread(void)
 {
-    *offset = file.failed_at;
-    *size = file.failed_size;
-    return file.failed;
+    return file.failed ? file.unread : NULL;
 }
 
 /* The first error of the library is the cause; the rest is the stack of calls. */

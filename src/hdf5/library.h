@@ -59,8 +59,8 @@ hid_t hdf5_open(const struct hdf5_input *in);
 void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
                      uint32_t *mask);
 
-/* Whether reading the file has failed, and where. */
-bool hdf5_unread(uint64_t *offset, uint64_t *size);
+/* The place and the number of the bytes of the file that could not be read; NULL if all could. */
+const uint64_t *hdf5_unread(void);
 
 /* An error. */
 struct hdf5_trouble {

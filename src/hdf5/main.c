@@ -408,6 +408,11 @@ static bool find_matlab_empty(hid_t dataset, bool *empty, struct hdf5_trouble *t
     return true;
 }
 
+static bool too_large(struct hdf5_trouble *t)
+{
+    return hdf5_fails(t, "more elements than any file has");
+}
+
 /* Fills in what a dataset is. False where the library fails. */
 static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
@@ -454,7 +459,7 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     for (int i = 0; i < d->dimensions; i++) {
         d->extended = d->extended || d->sizes[i] != d->stored[i];
         if (__builtin_mul_overflow(d->elements, d->sizes[i], &d->elements))
-            return hdf5_fails(t, "more elements than any file has");
+            return too_large(t);
     }
     return true;
 }
@@ -536,18 +541,13 @@ static bool is_wanted(const struct visit *v, const char *name)
            container_wants(v->in->patterns, v->in->pattern_count, name, false);
 }
 
-static bool too_large(struct visit *v)
-{
-    return hdf5_fails(&v->trouble, "more elements than any file has");
-}
-
 /* Adds the bytes of an array to those of all. */
 static bool count_bytes(struct visit *v, uint64_t elements, uint64_t size)
 {
     uint64_t bytes;
 
     if (__builtin_mul_overflow(elements, size, &bytes) || bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
-        return too_large(v);
+        return too_large(&v->trouble);
     v->bytes += bytes;
     return true;
 }
@@ -671,7 +671,7 @@ static void put_head(const struct dataset *d, struct buffer *out)
     put_sizes(out, d->sizes, d->dimensions);
 }
 
-/* Puts a dataset that cannot be read. */
+/* Puts a dataset that cannot be read. Returns true. */
 static bool put_unreadable(struct visit *v, const struct dataset *d)
 {
     put_head(d, v->out);
@@ -978,7 +978,7 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
         return put_unreadable(v, &field);
     if (here == 0 || __builtin_mul_overflow(here, field.size, &size) || size > d->size ||
         at > d->size - size || d->size > UINT32_MAX)
-        return too_large(v);
+        return too_large(&v->trouble);
     if (!count_bytes(v, d->elements, size))
         return false;
     if (begin != HADDR_UNDEF && d->elements > 0) {
@@ -1051,7 +1051,7 @@ static bool put_records(struct visit *v, const struct dataset *d)
     uint64_t bytes;
 
     if (__builtin_mul_overflow(d->elements, d->size, &bytes))
-        return too_large(v);
+        return too_large(&v->trouble);
     return (at == HADDR_UNDEF || lies_inside(v, at, bytes)) &&
            put_fields(v, d, d->type, d->name, 0, 0);
 }
@@ -1086,14 +1086,11 @@ static bool put_dataset(struct visit *v, struct dataset *d)
 /* Closes what was opened of it. */
 static void close_dataset(const struct dataset *d)
 {
-    if (d->creation > 0)
-        H5Pclose(d->creation);
-    if (d->space > 0)
-        H5Sclose(d->space);
-    if (d->type > 0)
-        H5Tclose(d->type);
-    if (d->decoded > 0)
-        H5Tclose(d->decoded);
+    const hid_t ids[] = {d->creation, d->space, d->type, d->decoded};
+
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (ids[i] > 0)
+            H5Idec_ref(ids[i]);
 }
 
 /* Puts something that cannot be opened, or a dataset that is damaged, without a shape if that has more
@@ -1192,7 +1189,6 @@ static void note_nothing(void *context, const char *kind)
 static bool describe(struct visit *v)
 {
     const hid_t file = hdf5_open(v->in);
-    uint64_t offset, size;
     hid_t root;
 
     if (file < 0)
@@ -1214,7 +1210,7 @@ static bool describe(struct visit *v)
         return hdf5_wrong(&v->trouble);
     put(v->out, HDF5_END);
     v->out->failed = v->out->failed || v->walk.failed;
-    return !hdf5_unread(&offset, &size);
+    return !hdf5_unread();
 }
 
 /* Puts what is in the file, or why that cannot be told: the answer. Memory is not given back, and
@@ -1222,20 +1218,16 @@ static bool describe(struct visit *v)
 static void describe_input(const struct hdf5_input *in, struct buffer *out)
 {
     struct visit v = {.in = in, .out = out};
-    uint64_t offset, size;
 
     v.walk.context = &v;
     if (describe(&v))
         return;
     out->size = 0;
-    if (hdf5_unread(&offset, &size)) {
-        put(out, HDF5_UNREAD);
-        put(out, offset);
-        put(out, size);
-        return;
-    }
-    put(out, HDF5_WRONG);
-    put_string(out, v.trouble.text);
+    put(out, hdf5_unread() ? HDF5_UNREAD : HDF5_WRONG);
+    if (hdf5_unread())
+        buffer_bytes(out, hdf5_unread(), 2 * sizeof(uint64_t));
+    else
+        put_string(out, v.trouble.text);
 }
 
 /* Limits of this process: processor time after which libhdf5 is taken to go in circles, no core files,

@@ -144,12 +144,11 @@ static void visit_link(struct hdf5_walk *w, const char *link)
 bool hdf5_walk(struct hdf5_walk *w, hid_t root)
 {
     hdf5_object_info info;
-    uint64_t offset, size;
 
     w->seen = NULL;
     if (HDF5_INFO(root, &info, H5O_INFO_BASIC) < 0 || is_seen(w, &info) || !enter(w, root, 0))
         return false;
-    while (w->depth > 0 && !w->failed && !hdf5_unread(&offset, &size)) {
+    while (w->depth > 0 && !w->failed && !hdf5_unread()) {
         struct hdf5_level *level = &w->levels[w->depth - 1];
         const char *link = level->links.data + level->next;
 
