@@ -266,6 +266,16 @@ static void walk_on(struct zstd_finder *f)
                                        .count = f->frame.blocks};
 }
 
+/* Begins a frame unless there is one, and looks for its end. */
+static void go_on(struct zstd_finder *f)
+{
+    if (f->state == ZSTD_FINDER_BETWEEN)
+        begin_frame(f);
+    if (f->state != ZSTD_FINDER_BETWEEN && f->fault.kind == ZSTD_SOUND &&
+        f->frame.end == ZSTD_UNKNOWN)
+        walk_on(f);
+}
+
 /*
  * Batches.
  */
@@ -344,11 +354,7 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
     for (;;) {
         bool large = f->state == ZSTD_FINDER_LARGE;
 
-        if (f->state == ZSTD_FINDER_BETWEEN)
-            begin_frame(f);
-        if (f->state != ZSTD_FINDER_BETWEEN && f->fault.kind == ZSTD_SOUND &&
-            f->frame.end == ZSTD_UNKNOWN)
-            walk_on(f);
+        go_on(f);
         /* The data before a fault are sound, and are handed out first. */
         if (batch->frames > 0 && !joins(f, batch))
             return ZSTD_FOUND;
@@ -372,11 +378,7 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
 
 enum zstd_found zstd_find_frame(struct zstd_finder *f, struct zstd_frame *frame)
 {
-    if (f->state == ZSTD_FINDER_BETWEEN)
-        begin_frame(f);
-    if (f->fault.kind == ZSTD_SOUND && f->state != ZSTD_FINDER_BETWEEN &&
-        f->frame.end == ZSTD_UNKNOWN)
-        walk_on(f);
+    go_on(f);
     if (f->fault.kind != ZSTD_SOUND)
         return ZSTD_FOUND_FAULT;
     if (f->state == ZSTD_FINDER_BETWEEN)

@@ -50,14 +50,11 @@ static size_t rounds(const struct stream *s)
     return in < out ? in : out;
 }
 
-/* Decodes the rest of a stream, where loads of eight bytes may begin before it does. False where
-   its codes do not end where it begins. */
-static bool end_stream(const struct stream *s, const uint16_t *table)
+/* Decodes codes of a stream one by one. False where they do not end where it begins. */
+static bool decode_one_by_one(struct zstd_backward r, unsigned char *out, const unsigned char *end,
+                              const uint16_t *table)
 {
-    const int64_t loaded = s->next - s->begin + 8;
-    struct zstd_backward r = {s->begin, loaded, 8 * loaded - __builtin_ctzll(s->bits)};
-
-    for (unsigned char *out = s->out; out < s->end; out++) {
+    for (; out < end; out++) {
         const uint16_t code = table[zstd_backward_peek(&r, ZSTD_HUFFMAN_BITS_MAX)];
 
         r.left -= code & CODE_BITS;
@@ -66,21 +63,22 @@ static bool end_stream(const struct stream *s, const uint16_t *table)
     return r.left == 0;
 }
 
+/* Decodes the rest of a stream, where loads of eight bytes may begin before it does. */
+static bool end_stream(const struct stream *s, const uint16_t *table)
+{
+    const int64_t loaded = s->next - s->begin + 8;
+    const struct zstd_backward r = {s->begin, loaded, 8 * loaded - __builtin_ctzll(s->bits)};
+
+    return decode_one_by_one(r, s->out, s->end, table);
+}
+
 /* Decodes a stream of fewer than eight bytes. */
 static bool decode_short(const unsigned char *b, size_t size, unsigned char *out, size_t literals,
                          const uint16_t *table)
 {
     struct zstd_backward r;
 
-    if (!zstd_backward_begin(&r, b, size))
-        return false;
-    for (size_t i = 0; i < literals; i++) {
-        const uint16_t code = table[zstd_backward_peek(&r, ZSTD_HUFFMAN_BITS_MAX)];
-
-        r.left -= code & CODE_BITS;
-        out[i] = (unsigned char)(code >> CODE_BYTE);
-    }
-    return r.left == 0;
+    return zstd_backward_begin(&r, b, size) && decode_one_by_one(r, out, out + literals, table);
 }
 
 /* Takes one code off a stream. */

@@ -16,12 +16,7 @@ void zstd_ring_init(struct zstd_ring *r, unsigned char *memory, size_t capacity)
     *r = (struct zstd_ring){.memory = memory, .capacity = capacity};
 }
 
-static struct zstd_run *run_of(struct zstd_ring *r, uint64_t number)
-{
-    return &r->runs[number % ZSTD_RING_RUNS];
-}
-
-static const struct zstd_run *run_const(const struct zstd_ring *r, uint64_t number)
+static const struct zstd_run *run_of(const struct zstd_ring *r, uint64_t number)
 {
     return &r->runs[number % ZSTD_RING_RUNS];
 }
@@ -29,8 +24,7 @@ static const struct zstd_run *run_const(const struct zstd_ring *r, uint64_t numb
 /* Begins a run at this offset. */
 static void begin_run(struct zstd_ring *r, uint64_t position, uint64_t begin, bool continues)
 {
-    r->run++;
-    *run_of(r, r->run) = (struct zstd_run){
+    r->runs[++r->run % ZSTD_RING_RUNS] = (struct zstd_run){
         .position = position, .begin = begin, .end = begin, .continues = continues};
 }
 
@@ -46,26 +40,23 @@ void zstd_ring_begin(struct zstd_ring *r, uint64_t position)
 
 unsigned char *zstd_ring_place(struct zstd_ring *r, uint32_t size, uint64_t oldest, uint64_t *run)
 {
-    struct zstd_run *newest = run_of(r, r->run);
-    uint64_t begin = newest->end;
+    uint64_t begin = run_of(r, r->run)->end;
     bool fits = begin % r->capacity != 0 && begin % r->capacity + size <= r->capacity;
 
     if (!fits)
         begin = align_units(begin, r->capacity) * r->capacity + ZSTD_RING_FRONT;
     if (begin + size > oldest + r->capacity)
         return NULL;
-    if (!fits) {
+    if (!fits)
         begin_run(r, zstd_ring_position(r), begin, true);
-        newest = run_of(r, r->run);
-    }
-    newest->end = begin + size;
+    r->runs[r->run % ZSTD_RING_RUNS].end = begin + size;
     *run = r->run;
     return r->memory + begin % r->capacity;
 }
 
 uint64_t zstd_ring_position(const struct zstd_ring *r)
 {
-    const struct zstd_run *newest = run_const(r, r->run);
+    const struct zstd_run *newest = run_of(r, r->run);
 
     return newest->position + (newest->end - newest->begin);
 }
@@ -75,11 +66,11 @@ static const struct zstd_run *find_run(const struct zstd_ring *r, uint64_t posit
 {
     uint64_t number = r->run;
 
-    for (unsigned i = 1; i < ZSTD_RING_RUNS && run_const(r, number)->continues &&
-                         position < run_const(r, number)->position;
+    for (unsigned i = 1; i < ZSTD_RING_RUNS && run_of(r, number)->continues &&
+                         position < run_of(r, number)->position;
          i++)
         number--;
-    return run_const(r, number);
+    return run_of(r, number);
 }
 
 uint64_t zstd_ring_offset(const struct zstd_ring *r, uint64_t position)
@@ -99,7 +90,7 @@ unsigned char *zstd_ring_at(const struct zstd_ring *r, uint64_t position, uint64
 
 struct zstd_place zstd_ring_reach(const struct zstd_ring *r, uint64_t run, unsigned char *out)
 {
-    const struct zstd_run *own = run_const(r, run), *older = run_const(r, run - 1);
+    const struct zstd_run *own = run_of(r, run), *older = run_of(r, run - 1);
     struct zstd_place place = {.out = out, .run = r->memory + own->begin % r->capacity};
 
     if (own->continues) {

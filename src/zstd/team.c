@@ -871,8 +871,7 @@ enum work {
     WORK_PLACE,
     WORK_WALK, /* before the next block is missing */
     WORK_POPULATE,
-    WORK_DECODE,
-    WORK_HAND_OUT_LITTLE
+    WORK_DECODE /* and last, to hand out little */
 };
 
 /* The most urgent work that there is for a worker. `takes`: it takes chunks, and ends the frame. */
@@ -901,7 +900,7 @@ static enum work choose_locked(const struct zstd_team *t, bool takes)
         return WORK_DECODE;
     if (may_walk_locked(t))
         return WORK_WALK;
-    return takes && may_hand_out_locked(t, 1) ? WORK_HAND_OUT_LITTLE : WORK_NOTHING;
+    return takes && may_hand_out_locked(t, 1) ? WORK_HAND_OUT : WORK_NOTHING;
 }
 
 bool zstd_team_wants_locked(const struct zstd_team *t)
@@ -921,7 +920,6 @@ enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chun
         execute_locked(t);
         break;
     case WORK_HAND_OUT:
-    case WORK_HAND_OUT_LITTLE:
         if (hand_out_locked(t, request, chunk))
             return ZSTD_TEAM_CHUNK;
         break;
