@@ -62,33 +62,17 @@ static bool ends_with(const char *name, const char *end)
 /* "directory/name"; without a directory the name alone. */
 static char *join(const char *directory, size_t length, const char *name)
 {
-    char *path = malloc(length + strlen(name) + 2);
+    char *path;
 
-    if (path)
-        sprintf(path, "%.*s%s%s", (int)length, directory,
-                length > 0 && directory[length - 1] != '/' ? "/" : "", name);
-    return path;
+    return asprintf(&path, "%.*s%s%s", (int)length, directory,
+                    length > 0 && directory[length - 1] != '/' ? "/" : "", name) < 0
+               ? NULL
+               : path;
 }
 
 static int compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sorts names, and leaves each of them once. */
-static void sort(struct list *list)
-{
-    size_t kept = 0;
-
-    if (list->count > 0)
-        qsort(list->names, list->count, sizeof *list->names, compare);
-    for (size_t i = 0; i < list->count; i++) {
-        if (kept > 0 && strcmp(list->names[kept - 1], list->names[i]) == 0)
-            free(list->names[i]);
-        else
-            list->names[kept++] = list->names[i];
-    }
-    list->count = kept;
 }
 
 /* Sets *error to what errno says. Returns false. */
@@ -98,7 +82,7 @@ static bool fail(struct error *error)
                            : error_set(error, ERROR_READ, "%s", strerror(errno));
 }
 
-/* Finds the names in a directory that end so. */
+/* Finds the names in a directory that end so, and sorts them. */
 static bool read_directory(const char *path, const char *end, struct list *names,
                            struct error *error)
 {
@@ -113,7 +97,8 @@ static bool read_directory(const char *path, const char *end, struct list *names
             add(names, strdup(entry->d_name));
     good = errno == 0 || fail(error); /* at the end as well readdir returns NULL */
     closedir(directory);
-    sort(names);
+    if (names->count > 0)
+        qsort(names->names, names->count, sizeof *names->names, compare);
     return good;
 }
 
@@ -150,12 +135,12 @@ static char *read_text(const char *path, struct error *error)
     return text;
 }
 
-/* An index, and what its names are in. */
+/* An index, and what its names are in. Its path and its name are on the heap. */
 struct index {
     struct source_index base;
     struct source_place *places; /* as base.places; paths are on the heap, one for each file */
     size_t room;
-    char *text, *path, *name;
+    char *text;
 };
 
 static void free_index(struct index *index)
@@ -165,8 +150,8 @@ static void free_index(struct index *index)
             free((char *)(uintptr_t)index->places[i].path);
     free(index->places);
     free(index->text);
-    free(index->path);
-    free(index->name);
+    free((char *)(uintptr_t)index->base.path);
+    free((char *)(uintptr_t)index->base.name);
     free(index);
 }
 
@@ -237,8 +222,8 @@ static bool read_places(struct index *index, struct error *error)
    added to the list. */
 static void sort_places(struct index *index, struct list *files)
 {
-    const char *slash = strrchr(index->path, '/'), *file = NULL;
-    const size_t length = slash ? (size_t)(slash - index->path) + 1 : 0, all = index->base.count;
+    const char *path = index->base.path, *slash = strrchr(path, '/'), *file = NULL;
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->base.count;
     struct source_place *places = index->places;
 
     if (all > 0)
@@ -254,7 +239,7 @@ static void sort_places(struct index *index, struct list *files)
             continue;
         }
         file = places[i].path;
-        joined = join(index->path, length, file);
+        joined = join(path, length, file);
         if (!joined) {
             files->failed = true;
             return;
@@ -277,12 +262,12 @@ static bool add_index(struct source_set *set, struct list *files, char *path, st
         free(path);
         return error_memory(error);
     }
-    *about = index->base.path = index->path = path;
+    *about = index->base.path = path;
     index->base.format = SOURCE_SAFETENSORS;
     index->base.next = set->index;
     set->index = &index->base;
-    index->base.name = index->name = strdup(escape_quote(quoted, path));
-    if (!index->name)
+    index->base.name = strdup(escape_quote(quoted, path));
+    if (!index->base.name)
         return error_memory(error);
     index->text = read_text(path, error);
     if (!index->text || !read_places(index, error)) {
