@@ -349,8 +349,7 @@ static bool lay_out(struct source *s, const struct container_format *format,
         return false;
     if (!pick(s))
         return false;
-    if (!source_open_damages(s))
-        return false;
+    s->damages.kept = true;
     if (s->container->warning && !s->options.reopened && s->options.part.begin == 0)
         log_warn(s->options.log, s->name, NO_ADVICE, "%s", s->container->warning);
     warn_overridden(s);

@@ -65,32 +65,6 @@ struct damage {
     struct error error;
 };
 
-struct source_damages {
-    struct mutex mutex;
-    struct damage *list;
-    size_t room;
-    _Atomic size_t count;
-};
-
-bool source_open_damages(struct source *s)
-{
-    s->damages = calloc(1, sizeof *s->damages);
-    if (!s->damages)
-        return source_no_memory(s);
-    mutex_init(&s->damages->mutex);
-    atomic_init(&s->damages->count, 0);
-    return true;
-}
-
-static void close_damages(struct source_damages *d)
-{
-    if (!d)
-        return;
-    mutex_destroy(&d->mutex);
-    free(d->list);
-    free(d);
-}
-
 /* The damage noted of an array, under the mutex; NULL for none. */
 static struct damage *find_damage(const struct source_damages *d, size_t array)
 {
@@ -120,38 +94,38 @@ UNCHECKED void source_note_damage(struct source *s, size_t array, uint64_t place
 {
     struct damage *damage;
 
-    if (!s->damages) {
+    if (!s->damages.kept) {
         fail(s, error);
         return;
     }
-    mutex_lock(&s->damages->mutex);
-    damage = add_damage(s->damages, array);
+    mutex_lock(&s->damages.mutex);
+    damage = add_damage(&s->damages, array);
     if (damage && place < damage->place) {
         damage->place = place;
         damage->error = error;
     }
-    mutex_unlock(&s->damages->mutex);
+    mutex_unlock(&s->damages.mutex);
     if (!damage)
         (void)source_no_memory(s);
 }
 
-UNCHECKED bool source_is_damaged(const struct source *s, size_t array, uint64_t place)
+UNCHECKED bool source_is_damaged(struct source *s, size_t array, uint64_t place)
 {
     const struct damage *damage;
     bool before;
 
-    if (!s->damages || atomic_load_explicit(&s->damages->count, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&s->damages.count, memory_order_relaxed) == 0)
         return false;
-    mutex_lock(&s->damages->mutex);
-    damage = find_damage(s->damages, array);
+    mutex_lock(&s->damages.mutex);
+    damage = find_damage(&s->damages, array);
     before = damage && damage->place < place;
-    mutex_unlock(&s->damages->mutex);
+    mutex_unlock(&s->damages.mutex);
     return before;
 }
 
 const struct error *source_damage(const struct source *s, size_t array)
 {
-    const struct damage *damage = s->info.container ? find_damage(s->damages, array) : NULL;
+    const struct damage *damage = s->info.container ? find_damage(&s->damages, array) : NULL;
 
     return damage ? &damage->error : NULL;
 }
@@ -159,8 +133,7 @@ const struct error *source_damage(const struct source *s, size_t array)
 const struct error *source_why(const struct source *s)
 {
     static const struct error none = {.kind = ERROR_NONE};
-    const struct damage *damage =
-        s->damages && !s->info.container ? find_damage(s->damages, 0) : NULL;
+    const struct damage *damage = s->info.container ? NULL : find_damage(&s->damages, 0);
 
     return atomic_load(&s->told) ? &s->error : damage ? &damage->error : &none;
 }
@@ -591,7 +564,8 @@ void source_close(struct source *s)
     if (s->unpacked_bytes)
         atomic_fetch_sub(s->unpacked_bytes, s->info.input_bytes);
     zstd_file_destroy(&s->zstd);
-    close_damages(s->damages);
+    mutex_destroy(&s->damages.mutex);
+    free(s->damages.list);
     container_close(s->container);
     free(s->picks);
     free(s->head);

@@ -225,13 +225,15 @@ static bool open_plain_file(struct source *s, unsigned workers)
 {
     const struct container_format *format;
 
-    if (s->options.array && s->options.array->tiles && s->options.consecutive)
-        return arrays_layout_one(s) && source_open_damages(s) &&
-               bands_source_open(s, s->options.consecutive, workers);
-    if (s->options.array && s->options.undecoded)
-        return arrays_layout_one(s) && compressed_array_open(s, workers);
-    if (s->options.array)
-        return arrays_layout_one(s) && source_open_damages(s) && file_source_open(s, workers);
+    if (s->options.array) {
+        const bool bands = s->options.array->tiles && s->options.consecutive;
+
+        s->damages.kept = bands || !s->options.undecoded;
+        return arrays_layout_one(s) &&
+               (bands                  ? bands_source_open(s, s->options.consecutive, workers)
+                : s->options.undecoded ? compressed_array_open(s, workers)
+                                       : file_source_open(s, workers));
+    }
     format = s->directory       ? s->directory
              : s->pair_size > 0 ? &container_nifti
                                 : arrays_recognise(&s->options, s->head, s->head_size);
@@ -290,6 +292,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->path = path;
     s->info.input_bytes = SOURCE_UNKNOWN;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
+    mutex_init(&s->damages.mutex);
     set_options(s, options);
     begin_zstd(s);
     return s;

@@ -52,6 +52,17 @@ struct source_ops {
 };
 
 struct reader;
+struct damage;
+
+/* The damaged arrays of a source. */
+struct source_damages {
+    bool
+        kept; /* damage is noted here, as in a container, or in one of its arrays; else it is a failure */
+    struct mutex mutex;
+    struct damage *list;
+    size_t room;
+    _Atomic size_t count;
+};
 
 struct source {
     struct source_options options; /* how it is read, with the tuning and the format that apply */
@@ -106,7 +117,7 @@ struct source {
     bool muted;         /* source_error ignores errors in the data, which will be found again later;
                            errors of reading still count */
     struct error error; /* the reason why the source failed; valid if `told` */
-    struct source_damages *damages; /* see source_open_damages; NULL: damage is a failure */
+    struct source_damages damages;
 
     /* Any worker may change the rest. */
     _Atomic uint64_t limit;      /* elements from this index on are not needed */
@@ -132,19 +143,15 @@ void source_unreadable(struct source *s, uint64_t offset, int error);
 /* Makes the source fail at an offset of the input, or of what it decodes to. */
 #define source_error_at(s, ...) source_fail(s, error_at(__VA_ARGS__))
 
-/* Prepares the source of a container, or of one of its arrays, to note damaged arrays. The source
-   fails without memory. */
-bool source_open_damages(struct source *s);
-
 /* Notes that array number `array` is damaged at `place`, a measure that rises in the order in which
    parts of the array are claimed; the damage at the least place is kept. So that it is the first one
    on any number of workers, each goes on with what it has claimed before that place
-   (source_is_damaged). Without source_open_damages the source fails at once. Any worker. */
+   (source_is_damaged). Unless damages.kept is set, the source fails at once. Any worker. */
 void source_note_damage(struct source *s, size_t array, uint64_t place, struct error error);
 
 /* Whether damage of an array has been noted before `place`, so that it need not be read there. Any
    worker. */
-bool source_is_damaged(const struct source *s, size_t array, uint64_t place);
+bool source_is_damaged(struct source *s, size_t array, uint64_t place);
 
 /* Whether the source has failed. Any thread. */
 static inline bool source_failed(const struct source *s)
