@@ -12,6 +12,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "sys/escape.h"
+#include "sys/whole.h"
 
 extern char **environ;
 
@@ -29,7 +30,7 @@ static int copy(int from, int to)
     while ((n = read(from, bytes, sizeof bytes)) != 0) {
         if (n < 0 && errno != EINTR)
             return errno;
-        if (n > 0 && error == 0 && !output_write(to, bytes, (size_t)n))
+        if (n > 0 && error == 0 && !write_whole(to, bytes, (size_t)n, -1))
             error = errno;
     }
     return error;

@@ -15,6 +15,7 @@
 #include "sys/escape.h"
 #include "sys/mutex.h"
 #include "sys/signals.h"
+#include "sys/whole.h"
 
 static const char *program = "gpureduce";
 static atomic_int latched = EXIT_OK;
@@ -58,23 +59,6 @@ void message_program(const char *name)
 void message_choose(enum message_choice choice)
 {
     atomic_store(&chosen, (int)choice);
-}
-
-/* Writes to standard error by one system call, as long as the system takes all at once. Another
-   process may write to the same file: then a message of its own stands before or behind this one,
-   and not within. */
-static void write_whole(const char *text, size_t length)
-{
-    while (length > 0) {
-        const ssize_t n = write(STDERR_FILENO, text, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return; /* there is nowhere to say so */
-        text += n;
-        length -= (size_t)n;
-    }
 }
 
 /* Begins `usual` with what erases the last line, if something stands there. Returns its length. */
@@ -150,7 +134,9 @@ static void say(const char *prefix, const char *format, va_list arguments)
     if (!escape_is_seen(text + begin) && (escaped = escape(text, begin, &length)))
         text = escaped;
     text[length] = '\n'; /* in place of NUL */
-    write_whole(text, length + 1);
+    /* By one call, as long as the system takes all at once: a message of another process that writes to
+       the same file stands before or behind this one. There is nowhere to say that it fails. */
+    (void)write_whole(STDERR_FILENO, text, length + 1, -1);
     transient_shown = false; /* not before: a signal may come between the two */
     mutex_unlock(&lock);
     free(longer);
@@ -207,7 +193,7 @@ void message_transient(const char *text)
         transient_shown = true; /* before it is: a signal may come between the two */
         length = add_locked(length, text);
     }
-    write_whole(usual, length);
+    (void)write_whole(STDERR_FILENO, usual, length, -1);
     transient_shown = show;
     mutex_unlock(&lock);
 }

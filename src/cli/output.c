@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "sys/escape.h"
 #include "sys/operand.h"
 #include "sys/signals.h"
+#include "sys/whole.h"
 
 /* The buffer of one stream at a time, `buffered`; the C library has smaller ones for others. Output
    that fits is written when the stream is closed, which then knows the reason of a failure. With
@@ -28,41 +28,6 @@ void output_error(const char *path)
     char quoted[ESCAPE_QUOTE_MAX];
 
     message_error(EXIT_FAILED, "%s: %s", escape_quote(quoted, path), strerror(errno));
-}
-
-/* Waits until a descriptor takes bytes again. Another process that has the same pipe may have made
-   it non-blocking. */
-static bool wait_for_room(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
-
-    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
-}
-
-/* Writes at a place, or where the file stands, which -1 is for. */
-static bool write_all(int fd, const void *bytes, size_t size, off_t place)
-{
-    const unsigned char *from = bytes;
-
-    while (size > 0) {
-        const ssize_t n = place < 0 ? write(fd, from, size) : pwrite(fd, from, size, place);
-
-        if (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
-            continue;
-        if (n <= 0) {
-            errno = n < 0 ? errno : ENOSPC;
-            return false;
-        }
-        from += n;
-        place += place < 0 ? 0 : n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-bool output_write(int fd, const void *bytes, size_t size)
-{
-    return write_all(fd, bytes, size, -1);
 }
 
 bool output_is_input(const char *path, const char *input)
@@ -287,7 +252,7 @@ bool output_has_places(FILE *out)
 
 bool output_place(FILE *out, const void *bytes, size_t size, uint64_t offset)
 {
-    return write_all(fileno(out), bytes, size, (off_t)offset);
+    return write_whole(fileno(out), bytes, size, (off_t)offset);
 }
 
 /* Bytes that are a lot. */
@@ -297,7 +262,7 @@ bool output_put(FILE *out, const void *bytes, size_t size)
 {
     if (size < LARGE)
         return size == 0 || fwrite(bytes, 1, size, out) == size;
-    return fflush(out) == 0 && output_write(fileno(out), bytes, size);
+    return fflush(out) == 0 && write_whole(fileno(out), bytes, size, -1);
 }
 
 /* Puts the new file in the place of its target. False, with errno, on failure. */

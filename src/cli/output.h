@@ -29,10 +29,6 @@ bool output_is_input(const char *path, const char *input);
    store has the name of a result, which may have been written there before. Prints nothing. */
 bool output_is_part(const char *path, const char *folder);
 
-/* Writes all of it to the descriptor. False on failure, which it leaves to the caller to print:
-   errno says what it was. */
-bool output_write(int fd, const void *bytes, size_t size);
-
 /* A file that is written. */
 struct output_file {
     FILE *stream;

@@ -9,7 +9,7 @@
 #    include <H5FDdevelop.h>
 #endif
 
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 /* The one file that is open. */
 static struct {

@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/output.h"
 #include "hdf5/attribute.h"
 #include "hdf5/library.h"
 #include "hdf5/netcdf.h"
@@ -27,6 +26,7 @@
 #include "source/format/filters.h"
 #include "source/format/hdf5_records.h"
 #include "sys/buffer.h"
+#include "sys/whole.h"
 
 /* A dataset that is open, and what is known of it. */
 struct dataset {
@@ -1267,6 +1267,6 @@ int main(int argc, char **argv)
                                                     .exclude = argv[5 + i][0] == HDF5_EXCLUDE};
     describe_input(&in, &out);
     /* Not by `return`: the library would take a seventh of the time to free its memory. */
-    _exit(!out.failed && output_write(STDOUT_FILENO, out.data, out.size) ? EXIT_SUCCESS
-                                                                         : EXIT_FAILURE);
+    _exit(!out.failed && write_whole(STDOUT_FILENO, out.data, out.size, -1) ? EXIT_SUCCESS
+                                                                            : EXIT_FAILURE);
 }

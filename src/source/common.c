@@ -18,7 +18,7 @@
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 /* Larger files are read: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)

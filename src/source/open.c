@@ -28,6 +28,7 @@
 #include "source/zstd.h"
 #include "sys/operand.h"
 #include "sys/team.h"
+#include "sys/whole.h"
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
@@ -338,9 +339,6 @@ static int open_nameless(void)
 /* Writes a chunk to its place. False on failure, and where there is no more room. */
 static bool write_chunk(struct unpacking *u, const struct chunk *chunk)
 {
-    const char *bytes = chunk->data;
-    size_t done = 0;
-
     atomic_fetch_add(&u->bytes, chunk->count);
     if (atomic_fetch_add(u->held, chunk->count) + chunk->count > u->most) {
         atomic_store(&u->full, true);
@@ -348,16 +346,10 @@ static bool write_chunk(struct unpacking *u, const struct chunk *chunk)
     }
     if (u->raw->options.cancelled && u->raw->options.cancelled(u->raw->options.cancel_context))
         source_cancel(u->raw);
-    while (done < chunk->count && !source_failed(u->raw)) {
-        const ssize_t n =
-            pwrite(u->fd, bytes + done, chunk->count - done, (off_t)(chunk->index + done));
-
-        if (n < 0 && errno != EINTR)
+    return !source_failed(u->raw) &&
+           (write_whole(u->fd, chunk->data, chunk->count, (off_t)chunk->index) ||
             source_error(u->raw, ERROR_READ, "cannot keep its decompressed content: %s",
-                         strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return done == chunk->count;
+                         strerror(errno)));
 }
 
 /* The part of one worker. */

@@ -16,7 +16,7 @@
 #include "sys/grow.h"
 #include "sys/json.h"
 #include "sys/plural.h"
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json",
                   gguf_end[] = ".gguf";

@@ -16,8 +16,8 @@
 #include "source/format/filters.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
-#include "sys/pread.h"
 #include "sys/search.h"
+#include "sys/whole.h"
 
 /* Elements of the fill value that are handed out at a time. Bytes. */
 #define FILL_BYTES ((size_t)256 << 10)

@@ -16,10 +16,10 @@ library_sources += \
 	src/sys/operand.h \
 	src/sys/plural.h \
 	src/sys/point.h \
-	src/sys/pread.h \
 	src/sys/processor.h \
 	src/sys/search.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/team.c src/sys/team.h \
 	src/sys/timeline.c src/sys/timeline.h \
-	src/sys/waiters.c src/sys/waiters.h
+	src/sys/waiters.c src/sys/waiters.h \
+	src/sys/whole.h

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "sys/clock.h"
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 void zstd_file_init(struct zstd_file *file)
 {

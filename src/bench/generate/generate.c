@@ -28,6 +28,7 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/plural.h"
+#include "sys/whole.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type, and a huge page: file systems that cache
    a file in large folios make them no larger than what is written at a time. */
@@ -76,7 +77,7 @@ static bool wait_for_turn(struct job *job, uint64_t chunk)
 static bool write_chunk(struct job *job, const unsigned char *data, size_t size)
 {
     /* Without the mutex: nobody else writes before `written` is one more. */
-    const bool good = output_write(STDOUT_FILENO, data, size);
+    const bool good = write_whole(STDOUT_FILENO, data, size, -1);
 
     if (!good)
         message_error(EXIT_FAILED, "standard output: %s", strerror(errno));

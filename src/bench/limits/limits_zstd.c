@@ -19,11 +19,11 @@
 #include "bench/common/team.h"
 #include "cli/failure.h"
 #include "cli/message.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "run/session.h"
 #include "sys/align.h"
 #include "sys/clock.h"
+#include "sys/whole.h"
 
 /* Data of each kind: so much, or a share of what is read otherwise. */
 #define CONTENT_BYTES (1024 * MIB)
@@ -211,7 +211,7 @@ static bool write_frame(int fd, const unsigned char *content, size_t size, unsig
             message_error(EXIT_FAILED, "zstd cannot compress: %s", ZSTD_getErrorName(left));
             good = false;
         }
-        if (good && !output_write(fd, piece, out.pos)) {
+        if (good && !write_whole(fd, piece, out.pos, -1)) {
             message_error(EXIT_FAILED, "cannot keep a frame in memory: %s", strerror(errno));
             good = false;
         }

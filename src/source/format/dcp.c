@@ -20,7 +20,7 @@
 #include "source/format/pickle.h"
 #include "source/format/pytorch.h"
 #include "sys/grow.h"
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 #define METADATA ".metadata"
 

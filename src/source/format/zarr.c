@@ -30,7 +30,7 @@
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
-#include "sys/pread.h"
+#include "sys/whole.h"
 
 /* Limits of what is read: bytes of a file of metadata, folders in each other, and arrays. */
 #define METADATA_MAX 100000000
