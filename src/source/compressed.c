@@ -15,7 +15,7 @@
 #include "sys/search.h"
 #include "sys/waiters.h"
 #include "zstd/context.h"
-#include "zstd/cutter.h"
+#include "zstd/cut.h"
 #include "zstd/frames.h"
 #include "zstd/index.h"
 

@@ -4,7 +4,7 @@
  *
  *     file                          the file, which of its elements are wanted, the work, errors
  *     frames, finder                where frames and blocks are, without decoding them
- *     cut, cutter                   a file cut between frames, for processes and for engines
+ *     cut                           a file cut between frames, for processes and for engines
  *     block, entropy, literals, sequences, execute, ring, xxh64    one block; entropy and xxh64's
  *                                   arithmetic are a GPU's, too
  *     team                          one frame, its blocks decoded by all workers

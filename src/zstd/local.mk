@@ -3,7 +3,6 @@ library_sources += \
 	src/zstd/block.c src/zstd/block.h \
 	src/zstd/context.c src/zstd/context.h \
 	src/zstd/cut.c src/zstd/cut.h \
-	src/zstd/cutter.c src/zstd/cutter.h \
 	src/zstd/decoder.c src/zstd/decoder.h \
 	src/zstd/entropy.h \
 	src/zstd/file.c src/zstd/file.h \
