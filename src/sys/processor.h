@@ -67,7 +67,9 @@ static inline bool processor_has_ifma(void)
     return PROCESSOR_HAS(AVX512_IFMA, "avx512ifma");
 }
 
-/* Whether there are BMI and BMI2. */
+/* Whether there are BMI and BMI2 (of 2013), and the attribute of functions that use them: shifts take their
+   count from any register. */
+#    define PROCESSOR_BMI2 __attribute__((target("bmi,bmi2")))
 static inline bool processor_has_bmi2(void)
 {
     return PROCESSOR_HAS(BMI1, "bmi") && PROCESSOR_HAS(BMI2, "bmi2");

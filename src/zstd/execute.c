@@ -8,7 +8,8 @@
 #    include <immintrin.h>
 #endif
 
-#include "zstd/target.h"
+#include "sys/inline.h"
+#include "sys/processor.h"
 
 /* Bytes copied at a time. */
 #define STEP ((size_t)16)
@@ -162,8 +163,8 @@ struct execution {
 
 /* Carries out sequences after which the block holds ROOM bytes or more. `mean`: about as many bytes as a
    sequence holds. */
-ZSTD_BODY bool execute_body(struct execution *x, const struct zstd_sequence *sequences,
-                            uint32_t count, size_t mean, copy_near *copy)
+static ALWAYS_INLINE bool execute_body(struct execution *x, const struct zstd_sequence *sequences,
+                                       uint32_t count, size_t mean, copy_near *copy)
 {
     const unsigned char *const run = x->place->run, *literals = x->literals;
     unsigned char *out = x->out;

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "zstd/target.h"
+#include "sys/inline.h"
+#include "sys/processor.h"
 
 /* Codes decoded between two loads. They take 55 bits at most, and up to 7 of the 64 that are loaded
    have been decoded before. */
@@ -170,7 +171,8 @@ static void decode_rounds_plain(struct stream s[4], const uint16_t *table, size_
 
 _Static_assert(CODE_BITS == 63 && CODE_BYTE == 8, "what the instructions take for granted");
 
-static ZSTD_BMI2 void decode_rounds_bmi2(struct stream s[4], const uint16_t *table, size_t count)
+static PROCESSOR_BMI2 void decode_rounds_bmi2(struct stream s[4], const uint16_t *table,
+                                              size_t count)
 {
     const uint64_t shift = TABLE_SHIFT;
 
@@ -190,7 +192,7 @@ static void decode_rounds(struct stream s[4], const uint16_t *table, size_t coun
 }
 
 /* One stream alone. */
-ZSTD_BODY void decode_alone_body(struct stream *s, const uint16_t *table, size_t count)
+static ALWAYS_INLINE void decode_alone_body(struct stream *s, const uint16_t *table, size_t count)
 {
     const unsigned char *next0 = s->next;
     unsigned char *out = s->out;
@@ -210,8 +212,23 @@ ZSTD_BODY void decode_alone_body(struct stream *s, const uint16_t *table, size_t
     s->bits = bits0;
 }
 
-ZSTD_VARIANTS(void, decode_alone, (struct stream * s, const uint16_t *table, size_t count),
-              (s, table, count))
+#if defined __x86_64__
+static PROCESSOR_BMI2 void decode_alone_bmi2(struct stream *s, const uint16_t *table, size_t count)
+{
+    decode_alone_body(s, table, count);
+}
+#endif
+
+static void decode_alone(struct stream *s, const uint16_t *table, size_t count)
+{
+#if defined __x86_64__
+    if (processor_has_bmi2()) {
+        decode_alone_bmi2(s, table, count);
+        return;
+    }
+#endif
+    decode_alone_body(s, table, count);
+}
 
 static bool decode_four(const unsigned char *b, const struct zstd_literals *l,
                         const uint16_t *table, unsigned char *out)

@@ -19,6 +19,5 @@ library_sources += \
 	src/zstd/sequences_loop.h \
 	src/zstd/small.c src/zstd/small.h \
 	src/zstd/stream.c src/zstd/stream.h \
-	src/zstd/target.h \
 	src/zstd/team.c src/zstd/team.h \
 	src/zstd/xxh64.c src/zstd/xxh64.h src/zstd/xxh64_arithmetic.h

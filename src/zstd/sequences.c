@@ -6,7 +6,8 @@
 #    include <immintrin.h>
 #endif
 
-#include "zstd/target.h"
+#include "sys/inline.h"
+#include "sys/processor.h"
 
 static unsigned bits_of(zstd_sequence_state state)
 {
@@ -92,7 +93,7 @@ static bool write_pieces(struct decoding *d, uint32_t value, uint32_t literals, 
     return true;
 }
 
-ZSTD_BODY zstd_sequence_state state_now(const struct decoding *d, enum zstd_part part)
+static ALWAYS_INLINE zstd_sequence_state state_now(const struct decoding *d, enum zstd_part part)
 {
     return d->tables[((size_t)part << ZSTD_TABLE_LOG_MAX) + d->states[part]];
 }
@@ -133,7 +134,7 @@ static bool decode_one(struct decoding *d)
 #    define LOOP_ONE decode_most_bmi2
 #    define LOOP_TWO decode_both_bmi2
 #    define LOOP_STEP step_bmi2
-#    define LOOP_TARGET ZSTD_BMI2
+#    define LOOP_TARGET PROCESSOR_BMI2
 #    define LOOP_LOW_BITS(word, n) _bzhi_u64((word), (uint32_t)(n))
 #    include "zstd/sequences_loop.h"
 #endif
