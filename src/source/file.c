@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "source/file.h"
+#include "source/kinds.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "source/fortran.h"
+#include "source/reader.h"
 
 #include <inttypes.h>
 #include <string.h>

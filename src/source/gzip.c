@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "source/gzip.h"
+#include "source/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,19 +2,20 @@
 library_sources += \
 	src/source/access.c src/source/access.h \
 	src/source/arrays.c src/source/arrays.h \
-	src/source/bands.c src/source/bands.h \
+	src/source/bands.c \
 	src/source/common.c \
 	src/source/compressed.c src/source/compressed.h \
 	src/source/facts.c src/source/facts.h \
-	src/source/file.c src/source/file.h \
+	src/source/file.c \
 	src/source/formats.c src/source/formats.h \
-	src/source/fortran.c src/source/fortran.h \
-	src/source/gzip.c src/source/gzip.h \
+	src/source/fortran.c \
+	src/source/gzip.c \
 	src/source/inputs.c src/source/inputs.h \
-	src/source/memory.c src/source/memory.h \
+	src/source/kinds.h \
+	src/source/memory.c \
 	src/source/open.c \
 	src/source/reader.c src/source/reader.h \
-	src/source/record.c src/source/record.h \
+	src/source/record.c \
 	src/source/serial.c src/source/serial.h \
 	src/source/sets.c src/source/sets.h \
 	src/source/source.h \

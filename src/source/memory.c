@@ -1,6 +1,11 @@
+/*
+ * The source of memory: a view (core/view.h) whose parts workers claim. A contiguous one is read
+ * where it lies, as a small file is that was read whole when it was opened; others are gathered into
+ * the workers' buffers, in C order, and so are the elements that a mask leaves.
+ */
 #include "config.h"
 
-#include "source/memory.h"
+#include "source/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>

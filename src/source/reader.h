@@ -59,4 +59,32 @@ struct reader *input_reader_open(struct source *s, uint64_t offset);
    often. */
 #define READER_PIPE_BYTES (1 << 20)
 
+/*
+ * Readers on top of others: of what is compressed (source/zstd.h has zstd's), and of records.
+ */
+
+/* A reader of what gzip or zlib, by the source's compression, have made `input` of. It owns `input` and
+   closes it, even when it fails and returns NULL. Several threads may read ahead of it, each of which
+   decodes other members of gzip, if there are several of which it is soon known where they end:
+   blocks of bgzf, and in a file small members of any kind. */
+struct reader *gzip_reader_open(struct source *s, struct reader *input);
+
+/* Opens a reader of what is in the records of `input`, one after the other: the first `skip` bytes are
+   passed on as they are, and records follow, with markers as s->fortran says. A marker that is wrong, a
+   record that does not hold whole elements (or whole records of `record`), and one that is cut off are
+   errors. It closes `input`, also where it returns NULL, without memory. */
+struct reader *fortran_reader_open(struct source *s, const struct source_record *record,
+                                   uint64_t skip, struct reader *input);
+
+/* Reads the first record, or the first part of it, to its end, if that has not been read. With lengths
+   of another size or byte order, which the second one tells, the bytes returned so far are others. */
+void fortran_reader_see(struct reader *reader);
+
+/* Opens a reader that leaves all but the field out of what `input` reads: the first `skip` bytes are
+   passed on as they are, and records follow. It reads no further than to the last byte that it
+   returns; a record that the input ends in is an error once more is asked for. It closes `input`,
+   also where it returns NULL, without memory. */
+struct reader *record_reader_open(struct source *s, const struct source_record *record,
+                                  uint64_t skip, struct reader *input);
+
 #endif

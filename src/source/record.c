@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/record.h"
+#include "source/reader.h"
 
 #include <string.h>
 

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 
 #include "source/formats.h"
-#include "source/fortran.h"
-#include "source/record.h"
 #include "sys/plural.h"
 #include "sys/waiters.h"
 

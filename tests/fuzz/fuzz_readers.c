@@ -12,9 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "source/fortran.h"
-#include "source/gzip.h"
-#include "source/record.h"
+#include "source/reader.h"
 
 /* Inputs whose content is longer are left out. */
 #define CONTENT_MAX ((size_t)1 << 16)
