@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/failure.h"
-#include "cli/manifest.h"
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/report.h"

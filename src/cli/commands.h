@@ -29,4 +29,10 @@ void list_files(struct options *options);
    and prints whether each comes to what is recorded. */
 void check_files(struct options *options);
 
+/* Does so with a record of the digests of arrays (manifest.c): reduces the files of the options, or those of
+   the record if there are none, and prints what became of each array of the record, and which ones are
+   new. Raises the exit status if one has changed or is missing. */
+struct record;
+void manifest_check(struct options *options, const struct record *record);
+
 #endif

@@ -9,7 +9,7 @@ library_sources += \
 	src/cli/failure.c src/cli/failure.h \
 	src/cli/gnuplot.c src/cli/gnuplot.h \
 	src/cli/list.c \
-	src/cli/manifest.c src/cli/manifest.h \
+	src/cli/manifest.c \
 	src/cli/merge.c \
 	src/cli/message.c src/cli/message.h \
 	src/cli/operands.c src/cli/operands.h \

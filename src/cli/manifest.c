@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "cli/manifest.h"
+#include "cli/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 
 #include "cli/failure.h"
 #include "cli/message.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
 #include "core/name.h"
