@@ -25,8 +25,8 @@
 #include "cli/stdio.h"
 #include "core/name.h"
 #include "run/ranks.h"
-#include "sys/cores.h"
 #include "sys/float_mode.h"
+#include "sys/group.h"
 #include "sys/grow.h"
 #include "sys/signals.h"
 

@@ -7,7 +7,7 @@
 #include "cli/rows.h"
 #include "source/facts.h"
 #include "source/inputs.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 /* An array as it is listed, or a file that cannot be. */
 struct item {

@@ -13,7 +13,7 @@
 #include "lib/result.h"
 #include "run/arrays.h"
 #include "run/session.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 #include "sys/grow.h"
 #include "sys/mutex.h"
 

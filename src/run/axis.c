@@ -14,7 +14,7 @@
 #include "source/source.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"

@@ -13,7 +13,7 @@
 #include "cpu/digest.h"
 #include "source/inputs.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"

@@ -15,7 +15,7 @@
 #include "run/worker.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 #include "sys/operand.h"
 
 /* CPU workers at least, where the user has not asked for a number: an input that is not cached

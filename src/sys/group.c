@@ -2,10 +2,12 @@
 
 #include "sys/group.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Longer paths set no limit. */
 #define PATH_BYTES 1024
@@ -145,4 +147,23 @@ uint64_t group_memory(const char *root)
     static const struct kind memory = {"memory", "memory.max", "memory.limit_in_bytes", NULL};
 
     return find(root, &memory);
+}
+
+/* The cores on which the system may run this process. */
+static unsigned cores_allowed(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+unsigned cores_available(void)
+{
+    const unsigned allowed = cores_allowed();
+    const uint64_t granted = allowed > 1 ? group_cores("") : 1;
+
+    return granted < allowed ? (unsigned)granted : allowed;
 }

@@ -18,4 +18,8 @@ uint64_t group_cores(const char *root);
 /* Bytes of memory; or GROUP_UNLIMITED. */
 uint64_t group_memory(const char *root);
 
+/* The cores that this process may use: those of its affinity mask, as taskset(1) sets it, but no more than
+   the time that its control groups grant it can keep busy. At least 1. */
+unsigned cores_available(void);
+
 #endif

@@ -4,7 +4,6 @@ library_sources += \
 	src/sys/buffer.c src/sys/buffer.h \
 	src/sys/bytes.h \
 	src/sys/clock.h \
-	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \
 	src/sys/float_mode.h \
 	src/sys/inline.h \

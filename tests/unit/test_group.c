@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
-#include "sys/cores.h"
 
 #define FILES_MAX 8
 #define NONE GROUP_UNLIMITED

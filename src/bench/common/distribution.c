@@ -15,7 +15,7 @@
 #include "bench/common/normal.h"
 #include "bench/common/random.h"
 #include "bench/common/team.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 #define BLOCK DISTRIBUTION_BLOCK
 

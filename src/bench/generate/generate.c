@@ -26,7 +26,7 @@
 #include "cli/progress.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 #include "sys/plural.h"
 #include "sys/whole.h"
 

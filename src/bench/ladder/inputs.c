@@ -8,7 +8,7 @@
 #include "bench/common/team.h"
 #include "cli/message.h"
 #include "sys/align.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 /* Places are aligned as cudaMalloc aligns memory. */
 #define ALIGNMENT ((size_t)256)

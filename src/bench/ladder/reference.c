@@ -9,7 +9,7 @@
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
 #include "cli/message.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 /* Elements are taken in pieces that stay in the cache while they are read twice. */
 #define PIECE ((uint64_t)1 << 14)

@@ -13,7 +13,7 @@
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
 #include "cli/message.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 /* One more distribution: DISTRIBUTION_FULL with its exponents cleared. */
 #define SUBNORMAL DISTRIBUTIONS

@@ -15,7 +15,7 @@
 #include "core/moments.h"
 #include "cuda/kernels.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
+#include "sys/group.h"
 
 /* A result is compared with the first one so many times, or for so many nanoseconds. */
 #define COMPARISONS 10

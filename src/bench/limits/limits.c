@@ -30,8 +30,8 @@
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/cores.h"
 #include "sys/escape.h"
+#include "sys/group.h"
 #include "sys/mapping.h"
 
 /* How much is read by default: this, or more if caches are large; but no more than a quarter of the
