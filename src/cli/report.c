@@ -203,13 +203,20 @@ static void add_array_cells(struct writer *w, const struct options *options, con
         writer_field(w, shape_cell(reduction));
 }
 
+/* Whether the operation of this name is asked for. */
+static bool asks_for(const struct options *options, const char *name)
+{
+    for (size_t i = 0; i < options->operation_count; i++)
+        if (strcmp(options->operations[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* How the input was read: with these, it can be read the same way again. Neither a partial result
    nor a total tells. */
 static void add_input(struct writer *w, const struct options *options,
                       const struct reduction *reduction, bool mixed, bool complete)
 {
-    bool variance = false;
-
     if (complete)
         writer_field(w, field_text(J, "format", reduction->format));
     writer_field(w, field_text(J, "dtype", mixed ? NULL : element_name(reduction->type)));
@@ -222,10 +229,7 @@ static void add_input(struct writer *w, const struct options *options,
     meaning_add_missing(w, "missing_values", &reduction->missing, reduction->type);
     meaning_add_scale(w, &reduction->scale);
     writer_field(w, field_text(J, "nan_policy", nan_policy_words[options->session.nan]));
-    for (size_t i = 0; i < options->operation_count; i++)
-        variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
-                   strcmp(options->operations[i]->name, "std") == 0;
-    if (variance) /* it matters to these */
+    if (asks_for(options, "var") || asks_for(options, "std")) /* it matters to these */
         writer_field(w, field_count(J, "ddof", options->session.ddof));
 }
 
@@ -240,15 +244,6 @@ struct field report_value(unsigned in, const struct operation *op,
     if (report_left_out(op, reduction))
         return field_of(in, op->name, FIELD_ABSENT);
     return operation_field(in, op, &reduction->result, reduction->type, &reduction->scale);
-}
-
-/* Whether the count of missing values is among the results. */
-static bool asks_for_missing(const struct options *options)
-{
-    for (size_t i = 0; i < options->operation_count; i++)
-        if (strcmp(options->operations[i]->name, "missing") == 0)
-            return true;
-    return false;
 }
 
 /* The values. An object has each once, and the counts behind the others. */
@@ -268,7 +263,7 @@ static void add_values(struct writer *w, const struct options *options,
     }
     /* Readers of text are told of what is left out. */
     if (w->form == WRITER_LINES && reduction->error.kind == ERROR_NONE &&
-        reduction->result.missing > 0 && !asks_for_missing(options))
+        reduction->result.missing > 0 && !asks_for(options, "missing"))
         writer_field(w, field_count(IN_LINES, "missing", reduction->result.missing));
 }
 
