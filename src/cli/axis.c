@@ -123,11 +123,7 @@ static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
 /* The bits of a value of binary16, which x is. */
 static uint64_t half_bits(double x)
 {
-    uint64_t bits = exact_bits(x) >> 63 << 15 | 0x7e00; /* of a NaN, which has no key */
-
-    if (!isnan(x))
-        (void)element_key_bits(ELEMENT_F16, exact_key(x), &bits);
-    return bits;
+    return isnan(x) ? exact_bits(x) >> 63 << 15 | 0x7e00 : element_cut(ELEMENT_F16, x);
 }
 
 static void store_float(unsigned char *to, double x, size_t size)

@@ -168,75 +168,9 @@ const struct element_foreign *element_find_foreign(const char *name)
     return NULL;
 }
 
-static double load_f32_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
-}
-
-/* A float of up to 16 bits that is none of the upper half of a binary32. */
-static double load_small(const struct element_format *format, uint64_t bits)
-{
-    const int kept = format->significant_bits - 1, sign = 8 * (int)format->size - 1;
-    const uint64_t magnitude = bits & ((UINT64_C(1) << sign) - 1), normal = UINT64_C(1) << kept;
-    const uint64_t infinity = (UINT64_C(1) << sign) - normal;
-    double x;
-
-    if (magnitude >= infinity && format->kind == ELEMENT_IEEE)
-        x = magnitude > infinity ? NAN : INFINITY;
-    else if (magnitude + 1 == infinity + normal)
-        x = NAN;
-    else if (magnitude < normal)
-        x = ldexp((double)magnitude, format->exponent_min - kept);
-    else
-        x = ldexp((double)(magnitude % normal + normal),
-                  (int)(magnitude >> kept) - 1 + format->exponent_min - kept);
-    return bits >> sign ? -x : x;
-}
-
-/* The value of an element of an integer type other than u64. */
-static int64_t load_signed(enum element_type type, const void *bytes)
-{
-    uint64_t bits = element_bits(element_formats[type].size, bytes);
-    uint64_t sign = UINT64_C(1) << (8 * element_formats[type].size - 1);
-
-    if (element_formats[type].kind == ELEMENT_SIGNED)
-        bits = (bits ^ sign) - sign;
-    else if (element_formats[type].kind == ELEMENT_TRUTH)
-        bits = bits != 0;
-    return (int64_t)bits;
-}
-
 double element_load(enum element_type type, const void *bytes)
 {
-    double x = NAN;
-
-    switch (type) {
-    case ELEMENT_F32:
-        return load_f32_bits((uint32_t)element_bits(4, bytes));
-    case ELEMENT_F64:
-        memcpy(&x, bytes, sizeof x);
-        return x;
-    case ELEMENT_BF16:
-        return load_f32_bits((uint32_t)element_bits(2, bytes) << 16);
-    case ELEMENT_F16:
-    case ELEMENT_F8E4M3:
-    case ELEMENT_F8E5M2:
-        return load_small(&element_formats[type], element_bits(element_formats[type].size, bytes));
-    case ELEMENT_I8:
-    case ELEMENT_I16:
-    case ELEMENT_I32:
-    case ELEMENT_I64:
-    case ELEMENT_U8:
-    case ELEMENT_U16:
-    case ELEMENT_U32:
-    case ELEMENT_BOOL:
-        return (double)load_signed(type, bytes);
-    case ELEMENT_U64:
-        return (double)element_bits(element_formats[type].size, bytes);
-    }
-    return x; /* not reached */
+    return element_value(type, element_bits(element_formats[type].size, bytes));
 }
 
 bool element_is_nan(enum element_type type, const void *bytes)
@@ -246,13 +180,27 @@ bool element_is_nan(enum element_type type, const void *bytes)
 
 #define U64_OFFSET (UINT64_C(1) << 63)
 
+int64_t element_key_of(enum element_type type, uint64_t bits)
+{
+    const uint64_t sign = UINT64_C(1) << (8 * element_formats[type].size - 1);
+
+    switch (element_formats[type].kind) {
+    case ELEMENT_IEEE:
+    case ELEMENT_FINITE:
+        return exact_key(element_value(type, bits));
+    case ELEMENT_SIGNED:
+        return (int64_t)((bits ^ sign) - sign);
+    case ELEMENT_UNSIGNED:
+        return (int64_t)(type == ELEMENT_U64 ? bits ^ U64_OFFSET : bits);
+    case ELEMENT_TRUTH:
+        break;
+    }
+    return bits != 0;
+}
+
 int64_t element_key(enum element_type type, const void *bytes)
 {
-    if (!element_is_integer(type))
-        return exact_key(element_load(type, bytes));
-    if (type == ELEMENT_U64)
-        return (int64_t)(element_bits(element_formats[type].size, bytes) ^ U64_OFFSET);
-    return load_signed(type, bytes);
+    return element_key_of(type, element_bits(element_formats[type].size, bytes));
 }
 
 struct integer element_key_integer(enum element_type type, int64_t key)
@@ -279,45 +227,30 @@ double element_key_value(enum element_type type, int64_t key)
     return type == ELEMENT_U64 ? (double)((uint64_t)key ^ U64_OFFSET) : (double)key;
 }
 
-/* The bits of a float of a type narrower than binary64, which has the value x. */
-static uint64_t narrow_bits(const struct element_format *format, double x)
+uint64_t element_cut(enum element_type type, double x)
 {
+    const struct element_format *format = &element_formats[type];
     const uint64_t bits = exact_bits(x), fraction = bits & 0xfffffffffffffu;
     const uint64_t sign = bits >> 63 << (8 * format->size - 1);
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1023, kept = format->significant_bits - 1;
+    const int lost = 52 - kept + format->exponent_min - exponent; /* of subnormal ones */
 
-    if (bits << 1 == 0)
-        return sign;
+    if (type == ELEMENT_F64)
+        return bits;
     if (exponent > format->exponent_max) /* an infinity */
         return sign | (uint64_t)(format->exponent_max - format->exponent_min + 2) << kept;
     if (exponent >= format->exponent_min)
         return sign | (uint64_t)(exponent - format->exponent_min + 1) << kept |
                fraction >> (52 - kept);
-    return sign | (fraction | UINT64_C(1) << 52) >> (52 - kept + format->exponent_min - exponent);
+    return sign | (lost < 64 ? (fraction | UINT64_C(1) << 52) >> lost : 0);
 }
 
-bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits)
+uint64_t element_key_bits(enum element_type type, int64_t key)
 {
-    const struct element_format *format = &element_formats[type];
-
-    switch (format->kind) {
-    case ELEMENT_IEEE:
-    case ELEMENT_FINITE:
-        *bits = type == ELEMENT_F64 ? exact_bits(exact_key_value(key))
-                                    : narrow_bits(format, exact_key_value(key));
-        return true;
-    case ELEMENT_SIGNED:
-    case ELEMENT_UNSIGNED:
-        *bits = (uint64_t)key;
-        if (type == ELEMENT_U64)
-            *bits += UINT64_C(1) << 63;
-        if (format->size < sizeof *bits)
-            *bits &= (UINT64_C(1) << 8 * format->size) - 1;
-        return true;
-    case ELEMENT_TRUTH:
-        break;
-    }
-    return false;
+    if (!element_is_integer(type))
+        return element_cut(type, exact_key_value(key));
+    return ((uint64_t)key ^ (type == ELEMENT_U64 ? U64_OFFSET : 0)) &
+           UINT64_MAX >> (64 - 8 * element_formats[type].size);
 }
 
 #define CHECK_SIZE(CONSTANT, name, size, ...)                        \

@@ -205,6 +205,62 @@ struct element_foreign {
    nothing is known of it. */
 const struct element_foreign *element_find_foreign(const char *name);
 
+/* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
+   fraction where those of a binary64 are, times what the biases differ by. This is exact, for
+   subnormal numbers, too. A result above the greatest is a NaN, or the infinity. This is rare;
+   signs come at random. */
+static ALWAYS_INLINE double element_widen(uint64_t bits, unsigned width, unsigned fraction_bits,
+                                          uint64_t infinity, uint64_t greatest, double scale)
+{
+    const uint64_t magnitude = bits & ((UINT64_C(1) << (width - 1)) - 1),
+                   sign = bits >> (width - 1);
+    uint64_t wide = magnitude << (52 - fraction_bits);
+
+    if (__builtin_expect(magnitude > greatest, 0)) {
+        wide = magnitude == infinity ? UINT64_C(0x7ff) << 52 : UINT64_C(0x7ff8) << 48;
+        scale = 1;
+    }
+    return exact_from_bits(wide | sign << 63) * scale;
+}
+
+/* The value of the element that has these bits; of integers of 64 bits, rounded to binary64. */
+static ALWAYS_INLINE double element_value(enum element_type type, uint64_t bits)
+{
+    const uint32_t word = (uint32_t)(type == ELEMENT_BF16 ? bits << 16 : bits);
+    float single;
+
+    switch (type) {
+    case ELEMENT_F32:
+    case ELEMENT_BF16:
+        memcpy(&single, &word, sizeof single);
+        return (double)single;
+    case ELEMENT_F64:
+        return exact_from_bits(bits);
+    case ELEMENT_F16:
+        return element_widen(bits, 16, 10, 0x7c00, 0x7bff, 0x1p1008);
+    case ELEMENT_F8E4M3:
+        return element_widen(bits, 8, 3, 0, 0x7e, 0x1p1016);
+    case ELEMENT_F8E5M2:
+        return element_widen(bits, 8, 2, 0x7c, 0x7b, 0x1p1008);
+    case ELEMENT_I8:
+        return (double)(int8_t)bits;
+    case ELEMENT_I16:
+        return (double)(int16_t)bits;
+    case ELEMENT_I32:
+        return (double)(int32_t)bits;
+    case ELEMENT_I64:
+        return (double)(int64_t)bits;
+    case ELEMENT_U8:
+    case ELEMENT_U16:
+    case ELEMENT_U32:
+    case ELEMENT_U64:
+        return (double)bits;
+    case ELEMENT_BOOL:
+        break;
+    }
+    return bits != 0;
+}
+
 /* The value of the element at `bytes`, in the machine's byte order, aligned or not. Integers of 64
    bits are rounded to binary64. */
 double element_load(enum element_type type, const void *bytes);
@@ -219,15 +275,21 @@ struct integer element_load_integer(enum element_type type, const void *bytes);
    it is the exact_key of the value, for integers the value, for u64 the value less 2^63. */
 int64_t element_key(enum element_type type, const void *bytes);
 
+/* The key of the element that has these bits. */
+int64_t element_key_of(enum element_type type, uint64_t bits);
+
 /* The value that a key of the type stands for; of integers, rounded to binary64. */
 double element_key_value(enum element_type type, int64_t key);
 
 /* Converts a key of an integer type to its value, exactly. */
 struct integer element_key_integer(enum element_type type, int64_t key);
 
-/* Sets the bits of an element that has this key. False where there may be others: of truth values,
-   which any byte but 0 is 1 of. */
-bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits);
+/* The bits of the float of a type that a number is cut off to, toward zero; or of the infinity, where
+   the exponent is beyond the greatest. */
+uint64_t element_cut(enum element_type type, double x);
+
+/* The bits of an element that has this key: of truth values 0 or 1, where any byte but 0 is 1. */
+uint64_t element_key_bits(enum element_type type, int64_t key);
 
 /* Whether this machine stores numbers with the most significant byte first. */
 bool element_host_is_big(void);

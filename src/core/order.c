@@ -5,49 +5,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sys/bytes.h"
 #include "sys/search.h"
-
-/* The element that has these bits. */
-static const void *element_of(enum element_type type, const uint64_t *bits)
-{
-    return bytes_lowest(bits, element_formats[type].size);
-}
 
 double order_value(enum element_type type, uint64_t key)
 {
-    const uint64_t bits = order_bits(type, key);
-
-    return element_load(type, element_of(type, &bits));
+    return element_value(type, order_bits(type, key));
 }
 
 struct integer order_integer(enum element_type type, uint64_t key)
 {
-    const uint64_t bits = order_bits(type, key);
-
-    return element_load_integer(type, element_of(type, &bits));
+    return element_key_integer(type, order_to_element_key(type, key));
 }
 
 uint64_t order_from_element_key(enum element_type type, int64_t key)
 {
-    const double x = element_key_value(type, key);
-    uint64_t first;
-
-    if (element_is_integer(type)) {
-        const uint64_t least = order_bits(type, order_least(type));
-
-        return (uint64_t)key - (uint64_t)element_key(type, element_of(type, &least));
-    }
-    first = order_first(type, x, false);
-    /* The first key of a zero is that of -0. */
-    return first + (x == 0 && !signbit(x));
+    return order_key(type, element_key_bits(type, key));
 }
 
 int64_t order_to_element_key(enum element_type type, uint64_t key)
 {
-    const uint64_t bits = order_bits(type, key);
-
-    return element_key(type, element_of(type, &bits));
+    return element_key_of(type, order_bits(type, key));
 }
 
 /* The bits of the greatest float: of +inf, all bits of the exponent; or those below NaN's. */
@@ -74,45 +51,14 @@ uint64_t order_greatest(enum element_type type)
     return order_key(type, greatest_float(type));
 }
 
-/* The bits of a binary16 next to a number of less than 2^16 in magnitude. */
-static uint64_t half_near(double x)
-{
-    const uint64_t sign = signbit(x) ? 0x8000 : 0;
-    const float narrow = (float)fabs(x);
-    uint32_t bits;
-
-    if (narrow < 0x1p-14F) /* a subnormal one is an integer in units of 2^-24 */
-        return sign | (uint64_t)(narrow * 0x1p24F);
-    memcpy(&bits, &narrow, sizeof bits);
-    return sign | (bits - (UINT32_C(112) << 23)) >> 13;
-}
-
-/* The key of an element of a type next to a number, not NaN, which is in the range of the type. */
-static uint64_t key_near(enum element_type type, double x)
-{
-    const float narrow = (float)x;
-    uint64_t bits = 0;
-    uint32_t bits32;
-
-    if (type == ELEMENT_F64) {
-        memcpy(&bits, &x, sizeof bits);
-    } else if (type == ELEMENT_F16) {
-        bits = half_near(x);
-    } else {
-        memcpy(&bits32, &narrow, sizeof bits32);
-        bits = type == ELEMENT_BF16 ? bits32 >> 16 : bits32;
-    }
-    return order_key(type, bits);
-}
-
 uint64_t order_first(enum element_type type, double x, bool beyond)
 {
     uint64_t low = order_least(type), high = order_greatest(type) + 1;
 
-    /* Rounding leads to a neighbour, and there are two zeros. */
-    if (element_is_float(type) && element_size(type) > 1 &&
-        fabs(x) < (type == ELEMENT_F16 ? 65504 : 0x1p127)) {
-        const uint64_t near = key_near(type, x);
+    /* Cutting off leads to a neighbour, and there are two zeros. */
+    if (!element_is_integer(type) &&
+        fabs(x) < exact_power_of_two(element_formats[type].exponent_max)) {
+        const uint64_t near = order_key(type, element_cut(type, x));
 
         low = near - 2;
         high = near + 3;

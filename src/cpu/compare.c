@@ -56,77 +56,6 @@ struct cpu_compare {
 };
 
 /*
- * Elements as numbers.
- */
-
-/* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
-   fraction where those of a binary64 are, times what the biases differ by. This is exact, for
-   subnormal numbers, too. A result above the greatest is a NaN, or the infinity. This is rare;
-   signs come at random. */
-static ALWAYS_INLINE double widen(uint64_t bits, unsigned width, unsigned fraction_bits,
-                                  uint64_t infinity, uint64_t greatest, double scale)
-{
-    const uint64_t magnitude = bits & ((UINT64_C(1) << (width - 1)) - 1),
-                   sign = bits >> (width - 1);
-    uint64_t wide = magnitude << (52 - fraction_bits);
-
-    if (__builtin_expect(magnitude > greatest, 0)) {
-        wide = magnitude == infinity ? UINT64_C(0x7ff) << 52 : UINT64_C(0x7ff8) << 48;
-        scale = 1;
-    }
-    return exact_from_bits(wide | sign << 63) * scale;
-}
-
-static ALWAYS_INLINE double half_value(uint64_t bits)
-{
-    return widen(bits, 16, 10, 0x7c00, 0x7bff, 0x1p1008);
-}
-
-static ALWAYS_INLINE double single_value(uint64_t bits)
-{
-    const uint32_t word = (uint32_t)bits;
-    float x;
-
-    memcpy(&x, &word, sizeof x);
-    return (double)x;
-}
-
-/* The value of an element, rounded where it is an integer of 64 bits. */
-static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
-{
-    switch (type) {
-    case ELEMENT_F32:
-        return single_value(bits);
-    case ELEMENT_F64:
-        return exact_from_bits(bits);
-    case ELEMENT_F16:
-        return half_value(bits);
-    case ELEMENT_BF16:
-        return single_value(bits << 16);
-    case ELEMENT_F8E4M3:
-        return widen(bits, 8, 3, 0, 0x7e, 0x1p1016);
-    case ELEMENT_F8E5M2:
-        return half_value(bits << 8);
-    case ELEMENT_I8:
-        return (double)(int8_t)bits;
-    case ELEMENT_I16:
-        return (double)(int16_t)bits;
-    case ELEMENT_I32:
-        return (double)(int32_t)bits;
-    case ELEMENT_I64:
-        return (double)(int64_t)bits;
-    case ELEMENT_U8:
-    case ELEMENT_U16:
-    case ELEMENT_U32:
-    case ELEMENT_U64:
-        return (double)bits;
-    case ELEMENT_BOOL:
-        return bits != 0;
-    }
-    return (double)NAN; /* not reached */
-}
-
-/*
  * Pairs that differ.
  */
 
@@ -249,8 +178,8 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
 
         if (p == q)
             continue;
-        x = value_of(type, p);
-        y = value_of(type, q);
+        x = element_value(type, p);
+        y = element_value(type, q);
         gap = is_long ? (double)difference_ulps(type, p, q) : fabs(x - y);
         if (!(gap > 0)) { /* a NaN, or zeros, or truth values */
             difference_take(&c->difference, &c->setup.terms, p, q, index + i);
@@ -303,7 +232,7 @@ struct approximation {
 
 static double stored_value(enum element_type type, uint64_t bits)
 {
-    return order_value(type, order_key(type, bits));
+    return element_value(type, bits);
 }
 
 static struct approximation approximate(enum element_type type, const struct scale *scale,
@@ -499,8 +428,8 @@ static ALWAYS_INLINE void multiply_floats(double *product, const unsigned char *
     const size_t size = element_formats[type].size;
 
     for (size_t i = 0; i < n; i++)
-        product[i] = value_of(type, element_bits(size, a + i * size)) *
-                     value_of(type, element_bits(size, b + i * size));
+        product[i] = element_value(type, element_bits(size, a + i * size)) *
+                     element_value(type, element_bits(size, b + i * size));
 }
 
 static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned char *a,
@@ -511,8 +440,9 @@ static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned cha
 
     /* Unsigned integers of 32 bits are those of the uint64_t. */
     for (size_t i = 0; i < n; i++)
-        product[i] = (int64_t)((uint64_t)(int64_t)value_of(type, element_bits(size, a + i * size)) *
-                               (uint64_t)(int64_t)value_of(type, element_bits(size, b + i * size)));
+        product[i] =
+            (int64_t)((uint64_t)(int64_t)element_value(type, element_bits(size, a + i * size)) *
+                      (uint64_t)(int64_t)element_value(type, element_bits(size, b + i * size)));
 }
 
 /* Adds the products of integers of 64 bits. */

@@ -213,11 +213,8 @@ void cpu_begin_chunk(struct cpu_reducer *r)
 static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *c)
 {
     const bool truth = element_formats[r->type].kind == ELEMENT_TRUTH;
-    uint64_t bits = (uint64_t)c->key; /* those of a truth value */
-    size_t i;
+    const size_t i = r->search(c->block, c->count, element_key_bits(r->type, c->key), truth);
 
-    (void)element_key_bits(r->type, c->key, &bits);
-    i = r->search(c->block, c->count, bits, truth);
     return i < c->count ? c->index + i : PARTIAL_NO_INDEX;
 }
 

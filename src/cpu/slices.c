@@ -892,15 +892,15 @@ static void set_counted(struct cpu_missing *m, const struct cpu_kernels *kernels
     const uint64_t sign = floats ? order_sign(type) : 0, zero = order_key(type, 0);
     const uint64_t negative_zero = order_key(type, sign);
     struct missing set = {.count = 1};
-    uint64_t least_normal = 0;
+    uint64_t least_normal;
 
     if (which == CPU_ZEROS) {
         set.ranges[0] = (struct missing_range){negative_zero, zero};
     } else if (which == CPU_NEGATIVES) {
         set.ranges[0] = (struct missing_range){order_least(type), negative_zero - 1};
     } else {
-        (void)element_key_bits(type, exact_key(ldexp(1, element_formats[given].exponent_min)),
-                               &least_normal);
+        least_normal =
+            element_key_bits(type, exact_key(ldexp(1, element_formats[given].exponent_min)));
         set.count = 2;
         set.ranges[0] =
             (struct missing_range){order_key(type, sign | least_normal) + 1, negative_zero - 1};
@@ -1965,17 +1965,12 @@ static inline uint64_t bits_to_search(const struct cpu_slicer *z, const struct c
     const unsigned unused = 64 - 8 * element_formats[z->given].size;
     uint64_t bits;
 
-    if (z->given == ELEMENT_F32) {
+    if (z->given == ELEMENT_F32)
         bits = (uint32_t)order(narrow ? (int32_t)kept : narrow_key(kept));
-    } else if (z->given == ELEMENT_F64) {
+    else if (z->given == ELEMENT_F64)
         bits = exact_bits(exact_key_value(kept));
-    } else {
-        const int64_t key = found_key(s, kept);
-
-        bits = z->given == ELEMENT_U64 ? (uint64_t)key ^ UINT64_C(1) << 63 : (uint64_t)key;
-        if (!element_is_integer(z->given))
-            (void)element_key_bits(z->given, key, &bits);
-    }
+    else
+        bits = element_key_bits(z->given, found_key(s, kept));
     return z->swap || z->swap_first ? __builtin_bswap64(bits) >> unused : bits << unused >> unused;
 }
 

@@ -65,13 +65,4 @@ static inline void bytes_repeat(void *to, size_t size, size_t all)
     }
 }
 
-/* The place of the lowest `size` bytes of a number. */
-static inline const void *bytes_lowest(const uint64_t *x, size_t size)
-{
-    const uint16_t one = 1;
-    const bool big = *(const unsigned char *)&one == 0;
-
-    return (const unsigned char *)x + (big ? sizeof *x - size : 0);
-}
-
 #endif

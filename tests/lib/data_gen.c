@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sys/bytes.h"
-
 static const struct {
     unsigned bits, exponent_bits, fraction_bits;
 } formats[] = {
@@ -468,7 +466,7 @@ void data_choose_missing(struct rng *rng, enum element_type type, void *data, si
         (void)missing_add(missing, type, "0");
     }
     if (kind < 4 && missing->count > 0)
-        memcpy(element, bytes_lowest(&missing->value, size), size);
+        element_store(size, element, missing->value);
     for (size_t i = 0; i < n && often > 0; i++)
         if (rng_below(rng, 100) < often)
             memcpy((unsigned char *)data + i * size, element, size);

@@ -326,19 +326,19 @@ static void expect_key_bits(struct tap_family *family, enum element_type type, u
                           : size == 2 ? (const void *)&half
                           : size == 4 ? (const void *)&word
                                       : (const void *)&pattern;
-    uint64_t bits = 0;
+    uint64_t bits;
 
     if (element_is_nan(type, element))
         return;
-    tap_case(family, element_key_bits(type, element_key(type, element), &bits) && bits == pattern,
-             "%s, 0x%" PRIx64 " becomes 0x%" PRIx64, element_name(type), pattern, bits);
+    bits = element_key_bits(type, element_key(type, element));
+    tap_case(family, bits == pattern, "%s, 0x%" PRIx64 " becomes 0x%" PRIx64, element_name(type),
+             pattern, bits);
 }
 
 static void check_key_bits(void)
 {
     struct tap_family family = {0};
     struct rng r;
-    uint64_t bits;
 
     rng_seed(&r, 34);
     for (enum element_type type = 0; type < ELEMENT_TYPES; type++) {
@@ -353,7 +353,7 @@ static void check_key_bits(void)
             expect_key_bits(&family, type, i);
         }
     }
-    tap_case(&family, !element_key_bits(ELEMENT_BOOL, 1, &bits), "truth values have several");
+    tap_case(&family, element_key_bits(ELEMENT_BOOL, 1) == 1, "of true, 1");
     tap_family_end(&family, "the bits of a key");
 }
 

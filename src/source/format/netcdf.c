@@ -487,8 +487,7 @@ static struct attributes_number read_number(const struct file *f, size_t at, enu
     if (element_is_integer(type))
         return attributes_integer(negative && size < 8 ? bits | UINT64_MAX << 8 * size : bits,
                                   negative);
-    return (struct attributes_number){.real = true,
-                                      .value = element_load(type, bytes_lowest(&bits, size))};
+    return (struct attributes_number){.real = true, .value = element_value(type, bits)};
 }
 
 static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)

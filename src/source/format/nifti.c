@@ -163,10 +163,8 @@ static uint64_t number_at(const struct file *f, size_t offset, size_t size)
 
 static double real_at(const struct file *f, size_t offset)
 {
-    const uint64_t bits = number_at(f, offset, f->places->real);
-
-    return element_load(f->places->real == 4 ? ELEMENT_F32 : ELEMENT_F64,
-                        bytes_lowest(&bits, f->places->real));
+    return element_value(f->places->real == 4 ? ELEMENT_F32 : ELEMENT_F64,
+                         number_at(f, offset, f->places->real));
 }
 
 /* Reads the sizes of the dimensions. */

@@ -55,9 +55,7 @@ static uint64_t load_bits(const struct view *v, size_t i)
 
 static double load(const struct view *v, size_t i)
 {
-    const uint64_t bits = load_bits(v, i);
-
-    return element_load(v->type, bytes_lowest(&bits, element_formats[v->type].size));
+    return element_value(v->type, load_bits(v, i));
 }
 
 /* How often each exponent occurs, of elements that are not zero. */

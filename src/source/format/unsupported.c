@@ -452,8 +452,7 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
 {
     const unsigned m = f->marker;
     const unsigned char *word = in->bytes + (f->big ? m - 4 : 0);
-    const uint64_t bits = bytes_number(word, 4, in->big_endian);
-    const float first = (float)element_load(ELEMENT_F32, bytes_lowest(&bits, 4));
+    const float first = (float)element_value(ELEMENT_F32, bytes_number(word, 4, in->big_endian));
     unsigned found = 0, alike = 0, words = 0, rare = 0;
     uint64_t at = 0, length;
     unsigned char bytes[8];
