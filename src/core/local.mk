@@ -30,7 +30,6 @@ library_sources += \
 	src/core/scaled.c src/core/scaled.h \
 	src/core/cast.c src/core/cast.h \
 	src/core/rename.c src/core/rename.h \
-	src/core/selection.c src/core/selection.h \
 	src/core/shell.c src/core/shell.h \
 	src/core/slice_sums.h \
 	src/core/moments.c src/core/moments.h \

@@ -26,11 +26,10 @@
 #include "core/histogram.h"
 #include "core/partial.h"
 #include "core/quantile.h"
-#include "core/selection.h"
 #include "core/tally.h"
 
 /* The most quantiles that one pass plan finds. */
-#define PASS_PLAN_QUANTILES_MAX SELECTION_QUANTILES_MAX
+#define PASS_PLAN_QUANTILES_MAX RESULT_QUANTILES_MAX
 
 /* The request: quantiles and a histogram. */
 struct pass_request {
@@ -103,7 +102,10 @@ bool pass_plan_is_single(const struct pass_plan *s, const char **why);
 
 /* The best size of a sample: a number of runs, and of neighbouring elements in each; no runs if no
    sample is needed. */
-struct selection_runs pass_plan_runs(const struct pass_plan *s);
+struct pass_runs {
+    size_t count, length;
+};
+struct pass_runs pass_plan_runs(const struct pass_plan *s);
 
 /* Sets the sample before the first pass: `count` runs in the order of the input, of `length`
    elements each, in this machine's byte order. missing[i]: element i is missing; NULL: none is.

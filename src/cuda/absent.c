@@ -90,7 +90,7 @@ REFUSES(cuda_array_count_values, struct cuda_tallier *tallier,
         struct partial *partial)
 
 REFUSES(cuda_array_begin_sample, struct cuda_tallier *tallier,
-        const struct cuda_array_elements *elements, struct selection_runs runs)
+        const struct cuda_array_elements *elements, struct pass_runs runs)
 
 const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
 {

@@ -39,7 +39,7 @@ struct cuda_tallier {
 
     struct held held;
 
-    struct selection_runs runs; /* of the sample, and the form of its elements */
+    struct pass_runs runs; /* of the sample, and the form of its elements */
     size_t sample_size;
     bool sample_swap;
 
@@ -400,7 +400,7 @@ bool cuda_array_count_values(struct cuda_tallier *t, const struct cuda_array_ele
 }
 
 /* Gathers the runs on the device, and has them copied from there. */
-static bool begin_sample(struct cuda_tallier *t, struct selection_runs runs, struct error *error)
+static bool begin_sample(struct cuda_tallier *t, struct pass_runs runs, struct error *error)
 {
     const struct cuda_array_elements *e = t->elements;
     const size_t size = t->size, all = runs.count * runs.length;
@@ -426,7 +426,7 @@ static bool begin_sample(struct cuda_tallier *t, struct selection_runs runs, str
 }
 
 bool cuda_array_begin_sample(struct cuda_tallier *t, const struct cuda_array_elements *elements,
-                             struct selection_runs runs, struct error *error)
+                             struct pass_runs runs, struct error *error)
 {
     bool good;
 

@@ -19,7 +19,7 @@
 
 #include "core/error.h"
 #include "core/partial.h"
-#include "core/selection.h"
+#include "core/pass_plan.h"
 #include "core/tally.h"
 #include "cuda/array.h"
 
@@ -74,7 +74,7 @@ bool cuda_array_count_values(struct cuda_tallier *tallier,
 /* Has runs of elements copied, which are spread evenly. There are no fewer elements than in the
    runs. Waits for nothing, once there is memory for it. */
 bool cuda_array_begin_sample(struct cuda_tallier *tallier,
-                             const struct cuda_array_elements *elements, struct selection_runs runs,
+                             const struct cuda_array_elements *elements, struct pass_runs runs,
                              struct error *error);
 
 /* Waits for the sample that was begun last: its elements, in the machine's byte order, which remain

@@ -70,11 +70,11 @@ static struct cuda_array_elements elements_of(const gpr_input *input, const stru
 struct search {
     gpr_context *context;
     struct cuda_array_elements elements;
-    struct pass_plan *plan;     /* NULL where nothing is searched for */
-    struct selection_runs runs; /* of a sample that is on its way; none: count is 0 */
-    bool soon;                  /* the first pass needs no partial result, thanks to it */
-    bool alone;                 /* nor is there any: that pass tells what is needed of it */
-    struct tally_set set;       /* of the pass that is being made; none: count is 0 */
+    struct pass_plan *plan; /* NULL where nothing is searched for */
+    struct pass_runs runs;  /* of a sample that is on its way; none: count is 0 */
+    bool soon;              /* the first pass needs no partial result, thanks to it */
+    bool alone;             /* nor is there any: that pass tells what is needed of it */
+    struct tally_set set;   /* of the pass that is being made; none: count is 0 */
 };
 
 /* Makes the context's tallier if there is none. False without memory. */
@@ -90,7 +90,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
                         struct error *error)
 {
     gpr_context *context = s->context;
-    struct selection_runs runs;
+    struct pass_runs runs;
     size_t most;
 
     s->plan = pass_plan_open(&request->passes, view->type, &view->scale, s->elements.count, 1,
@@ -103,7 +103,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
                request->operations.count == request->passes.quantile_count;
     most = s->alone && request->passes.quantile_count == 1 ? SAMPLE_RUNS_ALONE : SAMPLE_RUNS;
     if (runs.count > most)
-        runs = (struct selection_runs){most, SAMPLE_LENGTH};
+        runs = (struct pass_runs){most, SAMPLE_LENGTH};
     if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length) {
         s->alone = false;
         return true;

@@ -87,7 +87,7 @@ static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t le
 /* Runs that are read: by several threads, a share at a time. */
 struct sampling {
     struct source *source;
-    struct selection_runs runs;
+    struct pass_runs runs;
     unsigned char *elements;
     const struct missing *set; /* the missing values of the source; may be empty */
     bool some;                 /* some may be missing */
@@ -133,7 +133,7 @@ static void read_shares(void *argument, unsigned number)
 }
 
 /* Takes runs of a source, by up to so many threads. False on failure. */
-static bool read_runs(struct source *source, struct selection_runs runs, const struct missing *set,
+static bool read_runs(struct source *source, struct pass_runs runs, const struct missing *set,
                       unsigned char *elements, bool *missing, unsigned workers)
 {
     struct sampling s = {.source = source,
@@ -152,7 +152,7 @@ static bool read_runs(struct source *source, struct selection_runs runs, const s
 bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values)
 {
     const struct source_info *info = source_info(source);
-    struct selection_runs runs = r->runs;
+    struct pass_runs runs = r->runs;
     struct missing set;
     double share;
 
@@ -192,7 +192,7 @@ bool passes_sampled(struct passes *r)
 /* Samples the input, where that is of use and can be done. */
 static bool sample(struct passes *r, struct run *run)
 {
-    struct selection_runs runs = pass_plan_runs(r->plan);
+    struct pass_runs runs = pass_plan_runs(r->plan);
     const size_t size = run->info->element_size;
     /* One reads memory sooner than it wakes others. */
     const unsigned workers = run->options->input.view ? 1 : run->cpu_workers;
@@ -202,7 +202,7 @@ static bool sample(struct passes *r, struct run *run)
     if (runs.count == 0 || !source_is_random(run->source))
         return true;
     if (run->info->uncached > UNCACHED)
-        runs = (struct selection_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
+        runs = (struct pass_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
     /* From here on the input is read. */
     if (run->started_at == 0)
         run->started_at = clock_now();

@@ -27,14 +27,14 @@ struct passes {
     bool more;                   /* another pass is needed */
 
     /* Passes over several inputs. */
-    unsigned inputs;            /* their number; 0 if there is one input */
-    unsigned inputs_taken;      /* inputs that the current pass has read */
-    struct partial all;         /* partial result of these */
-    uint64_t elements;          /* elements of all inputs */
-    struct selection_runs runs; /* size of the sample */
-    size_t runs_taken;          /* runs in `sample` */
-    unsigned char *sample;      /* NULL: there is none */
-    bool *sample_missing;       /* which of its elements are missing */
+    unsigned inputs;       /* their number; 0 if there is one input */
+    unsigned inputs_taken; /* inputs that the current pass has read */
+    struct partial all;    /* partial result of these */
+    uint64_t elements;     /* elements of all inputs */
+    struct pass_runs runs; /* size of the sample */
+    size_t runs_taken;     /* runs in `sample` */
+    unsigned char *sample; /* NULL: there is none */
+    bool *sample_missing;  /* which of its elements are missing */
 };
 
 /* Begins the passes over an input that has not been read. */

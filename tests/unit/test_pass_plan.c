@@ -997,7 +997,7 @@ static void check_sample(void)
             .kernels = any_kernels(),
             .request = {.quantiles = {{5, 10}, {1, 4}, {3, 4}}, .quantile_count = t < 2 ? 1 : 3}};
         struct pass_plan *s = pass_plan_open(&c.request, c.type, &c.scale, c.count, 1, true);
-        struct selection_runs runs = pass_plan_runs(s);
+        struct pass_runs runs = pass_plan_runs(s);
         const size_t size = element_size(c.type);
         unsigned char *elements = allocate_exactly(runs.count * runs.length * size);
         const struct tally_plan *plans[TALLY_PLANS_MAX];
