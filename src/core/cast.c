@@ -9,7 +9,6 @@
 #include "core/exact.h"
 #include "core/number.h"
 #include "core/order.h"
-#include "core/quotient.h"
 #include "core/term.h"
 
 /* magnitude 2^-shift, rounded to an integer. */
@@ -170,7 +169,7 @@ static double find_quotient(const struct cast *how, uint64_t key, int *side)
                            (unsigned)(t.exponent + divisor.exponent - EXACT_WIDE_LSB_EXPONENT),
                            t.negative == divisor.negative);
     negative = exact_wide_magnitude(&sum, digit) != divisor.negative;
-    *side = quotient_length(digit, EXACT_WIDE_DIGITS) == 0 ? 0 : negative ? -1 : 1;
+    *side = digits_length(digit, EXACT_WIDE_DIGITS) == 0 ? 0 : negative ? -1 : 1;
     return nearest;
 }
 

@@ -7,7 +7,6 @@
 
 #include "core/digits.h"
 #include "core/number.h"
-#include "core/quotient.h"
 #include "core/scaled.h"
 #include "core/term.h"
 
@@ -22,14 +21,6 @@ struct scaled_pair {
     uint32_t gap[EXACT_WIDE_DIGITS];     /* |a - b| */
     uint32_t largest[EXACT_WIDE_DIGITS]; /* max(|a|, |b|); 0 if both are the same infinity */
 };
-
-static int compare_digits(const uint32_t *x, const uint32_t *y, int n)
-{
-    for (int i = n - 1; i >= 0; i--)
-        if (x[i] != y[i])
-            return x[i] > y[i] ? 1 : -1;
-    return 0;
-}
 
 /* Finds the pair of two elements, no NaNs, by their bits (order_load). */
 static void scaled_pair_find(struct scaled_pair *pair, const enum element_type types[2],
@@ -56,14 +47,14 @@ static void scaled_pair_find(struct scaled_pair *pair, const enum element_type t
         scale_add_number(&gap, &scales[i], x, i == 1);
     }
     (void)exact_wide_magnitude(&gap, pair->gap);
-    if (compare_digits(other, pair->largest, EXACT_WIDE_DIGITS) > 0)
+    if (digits_compare(other, pair->largest, EXACT_WIDE_DIGITS) > 0)
         memcpy(pair->largest, other, sizeof other);
 }
 
 /* Whether a = b. */
 static bool scaled_pair_is_equal(const struct scaled_pair *pair)
 {
-    return !pair->infinite && quotient_length(pair->gap, EXACT_WIDE_DIGITS) == 0;
+    return !pair->infinite && digits_length(pair->gap, EXACT_WIDE_DIGITS) == 0;
 }
 
 /* Compares |a - b|, or with `relative` |a - b| / max(|a|, |b|), of two pairs, neither of which is
@@ -76,10 +67,10 @@ static int scaled_pair_compare(const struct scaled_pair *p, const struct scaled_
     if (p->infinite || q->infinite)
         return (int)p->infinite - (int)q->infinite;
     if (!relative)
-        return compare_digits(p->gap, q->gap, EXACT_WIDE_DIGITS);
-    quotient_multiply(left, p->gap, q->largest, EXACT_WIDE_DIGITS);
-    quotient_multiply(right, q->gap, p->largest, EXACT_WIDE_DIGITS);
-    return compare_digits(left, right, 2 * EXACT_WIDE_DIGITS);
+        return digits_compare(p->gap, q->gap, EXACT_WIDE_DIGITS);
+    digits_product(left, p->gap, q->largest, EXACT_WIDE_DIGITS);
+    digits_product(right, q->gap, p->largest, EXACT_WIDE_DIGITS);
+    return digits_compare(left, right, 2 * EXACT_WIDE_DIGITS);
 }
 
 /* Whether it is at most `limit`, which is finite and not negative. */
@@ -95,20 +86,15 @@ static bool scaled_pair_within(const struct scaled_pair *pair, double limit, boo
         exact_wide_clear(&number);
         exact_wide_add(&number, limit);
         (void)exact_wide_magnitude(&number, right);
-        return compare_digits(pair->gap, right, EXACT_WIDE_DIGITS) <= 0;
+        return digits_compare(pair->gap, right, EXACT_WIDE_DIGITS) <= 0;
     }
     if (limit >= 2)
         return true;
     /* The limit is an integer of 53 bits over 2^-t.exponent. */
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++) {
-        const uint64_t digit = (uint64_t)pair->gap[i] << -t.exponent % 32;
-
-        left[i + -t.exponent / 32] |= (uint32_t)digit;
-        left[i + -t.exponent / 32 + 1] |= (uint32_t)(digit >> 32);
-    }
+    digits_shift(left, pair->gap, EXACT_WIDE_DIGITS, (unsigned)-t.exponent);
     memcpy(right, pair->largest, sizeof pair->largest);
     digits_multiply(right, 2 * EXACT_WIDE_DIGITS, t.magnitude);
-    return compare_digits(left, right, 2 * EXACT_WIDE_DIGITS) <= 0;
+    return digits_compare(left, right, 2 * EXACT_WIDE_DIGITS) <= 0;
 }
 
 /* It, rounded once to binary64. The pair is not equal. */
@@ -117,7 +103,7 @@ static double scaled_pair_round(const struct scaled_pair *pair, bool relative)
     if (pair->infinite)
         return INFINITY;
     return relative
-               ? quotient_round(pair->gap, pair->largest, EXACT_WIDE_DIGITS, false)
+               ? digits_round_quotient(pair->gap, pair->largest, EXACT_WIDE_DIGITS, false)
                : digits_round(pair->gap, EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, false, false);
 }
 
@@ -203,13 +189,13 @@ static void scaled_sums_finish(const struct scaled_sums *sums, const struct scal
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
         x[i] += y[i] - 2 * both[i];
     (void)exact_magnitude_of(squares + ROOT_BELOW, x, SCALED_SQUARES_DIGITS);
-    sticky = digits_divide(squares, quotient_length(squares, SIZE), count) != 0;
+    sticky = digits_divide(squares, digits_length(squares, SIZE), count) != 0;
     *root_mean_square =
         digits_square_root(squares, SIZE, SCALED_SQUARES_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);
-    *cosine = quotient_length(xx, SCALED_SQUARES_DIGITS) == 0 ||
-                      quotient_length(yy, SCALED_SQUARES_DIGITS) == 0
+    *cosine = digits_length(xx, SCALED_SQUARES_DIGITS) == 0 ||
+                      digits_length(yy, SCALED_SQUARES_DIGITS) == 0
                   ? (double)NAN
-                  : cosine_round(xy, negative, xx, yy, SCALED_SQUARES_DIGITS);
+                  : digits_round_cosine(xy, negative, xx, yy, SCALED_SQUARES_DIGITS);
 }
 
 /*

@@ -19,7 +19,7 @@ struct digest {
 #define DIGEST_MODULUS_LOW UINT64_MAX
 
 /* Number n, from 0, of the sequence that SplitMix64 has of a seed. */
-PRODUCT_SHARED uint64_t digest_split_mix(uint64_t seed, uint64_t n)
+EXACT_SHARED uint64_t digest_split_mix(uint64_t seed, uint64_t n)
 {
     uint64_t z = seed + (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -29,19 +29,19 @@ PRODUCT_SHARED uint64_t digest_split_mix(uint64_t seed, uint64_t n)
 }
 
 /* A_r, of 62 bits. */
-PRODUCT_SHARED uint64_t digest_word_factor(uint64_t r)
+EXACT_SHARED uint64_t digest_word_factor(uint64_t r)
 {
     return digest_split_mix(1, r) >> 2;
 }
 
 /* B_t. None is 0 before t is 2^60, and there are 2^54 tiles. */
-PRODUCT_SHARED uint64_t digest_tile_factor(uint64_t t)
+EXACT_SHARED uint64_t digest_tile_factor(uint64_t t)
 {
     return digest_split_mix(2, t);
 }
 
 /* a + b. */
-PRODUCT_SHARED struct digest digest_plus(struct digest a, struct digest b)
+EXACT_SHARED struct digest digest_plus(struct digest a, struct digest b)
 {
     const uint64_t low = a.low + b.low;
     const uint64_t high = a.high + b.high + (low < a.low);
@@ -56,7 +56,7 @@ PRODUCT_SHARED struct digest digest_plus(struct digest a, struct digest b)
 }
 
 /* a b. */
-PRODUCT_SHARED struct digest digest_times(struct digest a, uint64_t b)
+EXACT_SHARED struct digest digest_times(struct digest a, uint64_t b)
 {
     const struct product low = product_of(a.low, b), high = product_of(a.high, b);
     const uint64_t middle = low.high + high.low, top = high.high + (middle < low.high);

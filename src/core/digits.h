@@ -10,21 +10,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "core/bits.h"
 #include "core/product.h"
 
 /* The exponent of the least positive binary64. */
 #define DIGITS_LEAST_EXPONENT (-1074)
 
 /* A bit of n digits: 0 below and above them. */
-PRODUCT_SHARED uint64_t digits_bit(const uint32_t *digit, int n, int bit)
+EXACT_SHARED uint64_t digits_bit(const uint32_t *digit, int n, int bit)
 {
     return bit < 0 || bit >= 32 * n ? 0 : digit[bit / 32] >> (bit % 32) & 1;
 }
 
 /* The place of the highest bit that is set; negative where there is none. */
-PRODUCT_SHARED int digits_highest_bit(const uint32_t *digit, int n)
+EXACT_SHARED int digits_highest_bit(const uint32_t *digit, int n)
 {
     int top = 32 * n - 1;
 
@@ -40,7 +40,7 @@ PRODUCT_SHARED int digits_highest_bit(const uint32_t *digit, int n)
 }
 
 /* The bits from `low` to `high`, 64 at most; what lies below the digits is 0. */
-PRODUCT_SHARED uint64_t digits_between(const uint32_t *digit, int n, int low, int high)
+EXACT_SHARED uint64_t digits_between(const uint32_t *digit, int n, int low, int high)
 {
     uint64_t bits = 0;
 
@@ -54,7 +54,7 @@ PRODUCT_SHARED uint64_t digits_between(const uint32_t *digit, int n, int low, in
 }
 
 /* Whether any of the bits below `bit` is set. */
-PRODUCT_SHARED bool digits_any_below(const uint32_t *digit, int bit)
+EXACT_SHARED bool digits_any_below(const uint32_t *digit, int bit)
 {
     for (int i = 0; 32 * i < bit; i++)
         if (32 * i + 32 <= bit ? digit[i] : digit[i] & ((UINT32_C(1) << (bit % 32)) - 1))
@@ -64,13 +64,12 @@ PRODUCT_SHARED bool digits_any_below(const uint32_t *digit, int bit)
 
 /* The value rounded once to binary64, to nearest, ties to even; beyond the range an infinity, and
    +0 for an exact zero. lsb_exponent is at most -1074, unless there are 54 bits or more. */
-PRODUCT_SHARED double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
-                                   bool negative)
+EXACT_SHARED double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
+                                 bool negative)
 {
     int top = digits_highest_bit(digit, n);
     int lowest; /* the lowest bit that is kept */
     uint64_t mantissa = 0;
-    double value;
 
     if (top < 0 && !sticky)
         return 0.0;
@@ -91,17 +90,10 @@ PRODUCT_SHARED double digits_round(const uint32_t *digit, int n, int lsb_exponen
     {
         const uint64_t infinity = (uint64_t)0x7ff << 52;
         const int exponent = lowest + lsb_exponent - DIGITS_LEAST_EXPONENT; /* field less one */
-        uint64_t bits = exponent < 0x7ff ? mantissa + ((uint64_t)exponent << 52) : infinity;
+        const uint64_t bits = exponent < 0x7ff ? mantissa + ((uint64_t)exponent << 52) : infinity;
 
-        if (bits > infinity)
-            bits = infinity;
-#ifdef __CUDA_ARCH__
-        value = __longlong_as_double((long long)bits);
-#else
-        memcpy(&value, &bits, sizeof value);
-#endif
+        return exact_from_bits((bits > infinity ? infinity : bits) | (uint64_t)negative << 63);
     }
-    return negative ? -value : value;
 }
 
 /*
@@ -111,7 +103,7 @@ PRODUCT_SHARED double digits_round(const uint32_t *digit, int n, int lsb_exponen
  */
 
 /* By one digit (exercise 16). */
-PRODUCT_SHARED uint64_t digits_divide_by_one(uint32_t *digit, int n, uint32_t divisor)
+EXACT_SHARED uint64_t digits_divide_by_one(uint32_t *digit, int n, uint32_t divisor)
 {
     uint64_t remainder = 0;
 
@@ -126,7 +118,7 @@ PRODUCT_SHARED uint64_t digits_divide_by_one(uint32_t *digit, int n, uint32_t di
 
 /* One digit of the quotient, of three digits by two: *remainder, two of them, and `next`. The
    divisor has its highest bit set, and exceeds *remainder. */
-PRODUCT_SHARED uint32_t digits_divide_step(uint64_t *remainder, uint32_t next, uint64_t divisor)
+EXACT_SHARED uint32_t digits_divide_step(uint64_t *remainder, uint32_t next, uint64_t divisor)
 {
     const uint64_t high = divisor >> 32, low = divisor & UINT32_MAX;
     /* The quotient of the upper digits is the quotient, or up to 2 more. */
@@ -144,7 +136,7 @@ PRODUCT_SHARED uint32_t digits_divide_step(uint64_t *remainder, uint32_t next, u
 }
 
 /* By two digits (algorithm D). */
-PRODUCT_SHARED uint64_t digits_divide_by_two(uint32_t *digit, int n, uint64_t divisor)
+EXACT_SHARED uint64_t digits_divide_by_two(uint32_t *digit, int n, uint64_t divisor)
 {
     uint64_t remainder;
     int shift = 0;
@@ -164,13 +156,25 @@ PRODUCT_SHARED uint64_t digits_divide_by_two(uint32_t *digit, int n, uint64_t di
 }
 
 /* Divides n digits by divisor > 0, in place; returns the remainder. */
-PRODUCT_SHARED uint64_t digits_divide(uint32_t *digit, int n, uint64_t divisor)
+EXACT_SHARED uint64_t digits_divide(uint32_t *digit, int n, uint64_t divisor)
 {
     return divisor <= UINT32_MAX ? digits_divide_by_one(digit, n, (uint32_t)divisor)
                                  : digits_divide_by_two(digit, n, divisor);
 }
 
 /* Functions of the CPU, in digits.c. */
+
+/* How many of the lowest n digits there are without zeros at the top. */
+int digits_length(const uint32_t *digit, int n);
+
+/* Compares two numbers of n digits: below 0, 0 or above 0. */
+int digits_compare(const uint32_t *x, const uint32_t *y, int n);
+
+/* Writes n digits, times 2^bits, to others, which are 0, and one more than these take. */
+void digits_shift(uint32_t *to, const uint32_t *digit, int n, unsigned bits);
+
+/* product = x y; x and y have n digits, and the product 2 n. */
+void digits_product(uint32_t *product, const uint32_t *x, const uint32_t *y, int n);
 
 /* Multiplies n digits by a factor, in place. Higher digits of the product are lost. */
 void digits_multiply(uint32_t *digit, int n, uint64_t factor);
@@ -181,5 +185,18 @@ void digits_subtract_square(uint32_t *digit, int n, const uint32_t *root, int m)
 /* The square root of the value, rounded once as above. lsb_exponent is even and at most -2152, so
    that what is cut off with `sticky` lies below all bits that decide the rounding. */
 double digits_square_root(const uint32_t *digit, int n, int lsb_exponent, bool sticky);
+
+/* The most digits of a dividend or a divisor; a factor has half of them. */
+#define DIGITS_QUOTIENT_MAX 532
+
+/* dividend / divisor, or its square root, rounded to nearest, ties to even. Both have n digits; the
+   divisor is not 0, and the result is less than 4. */
+double digits_round_quotient(const uint32_t *dividend, const uint32_t *divisor, int n, bool root);
+
+/* x y / sqrt(x x  y y), rounded once to binary64, to nearest, ties to even, where x y, or its
+   negative, x x and y y are multiples of one number, in n digits of 32 bits. x x and y y are not
+   zero, and x y is not more than their geometric mean, by the inequality of Cauchy and Schwarz. */
+double digits_round_cosine(const uint32_t *xy, bool negative, const uint32_t *xx,
+                           const uint32_t *yy, int n);
 
 #endif

@@ -226,14 +226,11 @@ static ALWAYS_INLINE double element_widen(uint64_t bits, unsigned width, unsigne
 /* The value of the element that has these bits; of integers of 64 bits, rounded to binary64. */
 static ALWAYS_INLINE double element_value(enum element_type type, uint64_t bits)
 {
-    const uint32_t word = (uint32_t)(type == ELEMENT_BF16 ? bits << 16 : bits);
-    float single;
-
     switch (type) {
     case ELEMENT_F32:
+        return (double)exact_from_bits32((uint32_t)bits);
     case ELEMENT_BF16:
-        memcpy(&single, &word, sizeof single);
-        return (double)single;
+        return (double)exact_from_bits32((uint32_t)bits << 16);
     case ELEMENT_F64:
         return exact_from_bits(bits);
     case ELEMENT_F16:

@@ -264,10 +264,7 @@ int exact_wide_sign(const struct exact_wide *e)
     uint32_t digit[EXACT_WIDE_DIGITS];
     const bool negative = exact_wide_magnitude(e, digit);
 
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        if (digit[i] != 0)
-            return negative ? -1 : 1;
-    return 0;
+    return digits_length(digit, EXACT_WIDE_DIGITS) == 0 ? 0 : negative ? -1 : 1;
 }
 
 double exact_wide_divide(const struct exact_wide *e, uint64_t count)

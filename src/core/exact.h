@@ -21,13 +21,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/bits.h"
 #include "core/digits.h"
-
-#ifdef __CUDACC__
-#    define EXACT_SHARED __host__ __device__ static inline
-#else
-#    define EXACT_SHARED static inline
-#endif
 
 /* 2^64 values below 2^1024 stay below 2^1088: 1074 + 1088 = 2162 bits and a sign, 68 digits; two
    more so that carrying never has to think about the end. */
@@ -65,32 +60,8 @@ struct exact_parts {
     unsigned position;
 };
 
-/* The bits of a binary64 number. */
-EXACT_SHARED uint64_t exact_bits(double x)
-{
-#ifdef __CUDA_ARCH__
-    return (uint64_t)__double_as_longlong(x);
-#else
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-#endif
-}
-
 /* The bits of the NaN that results are. */
 #define EXACT_NAN UINT64_C(0x7ff8000000000000)
-
-/* The binary64 number that has these bits. */
-EXACT_SHARED double exact_from_bits(uint64_t bits)
-{
-#ifdef __CUDA_ARCH__
-    return __longlong_as_double((long long)bits);
-#else
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-#endif
-}
 
 /* 2^exponent, which is a normal number. */
 EXACT_SHARED double exact_power_of_two(int exponent)

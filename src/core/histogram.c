@@ -192,12 +192,7 @@ static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
 /* The number of binary32 before or after x, which is not 0. */
 static float next32(float x, bool after)
 {
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    bits += after == (x > 0) ? 1 : -UINT32_C(1);
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return exact_from_bits32(exact_bits32(x) + (after == (x > 0) ? 1 : -UINT32_C(1)));
 }
 
 /* As bound_soon, of binary32, and the value of the key: at a tenth of the time. */
@@ -460,10 +455,8 @@ static void order_bounds(struct tally_plan *plan, int32_t *order)
     order[0] = INT32_MIN;
     for (uint32_t i = 0; i <= plan->bins; i++) {
         const float bound = (float)plan->bound[i];
-        uint32_t bits = (uint32_t)order_sign(ELEMENT_F32);
+        const uint32_t bits = bound != 0 ? exact_bits32(bound) : (uint32_t)order_sign(ELEMENT_F32);
 
-        if (bound != 0)
-            memcpy(&bits, &bound, sizeof bits);
         order[i + 1] = (int32_t)((int64_t)order_key(ELEMENT_F32, bits) + INT32_MIN);
     }
 }

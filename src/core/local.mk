@@ -2,6 +2,7 @@
 library_sources += \
 	src/core/chunk.h src/core/stream.h \
 	src/core/array_shape.c src/core/array_shape.h \
+	src/core/bits.h \
 	src/core/compression.h \
 	src/core/axis_layout.c src/core/axis_layout.h \
 	src/core/difference.c src/core/difference.h \
@@ -24,7 +25,6 @@ library_sources += \
 	src/core/product.h \
 	src/core/progress.h \
 	src/core/quantile.c src/core/quantile.h src/core/quantile_place.h \
-	src/core/quotient.c src/core/quotient.h \
 	src/core/ranges.c src/core/ranges.h \
 	src/core/scale.c src/core/scale.h \
 	src/core/scaled.c src/core/scaled.h \

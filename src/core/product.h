@@ -6,18 +6,14 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#    define PRODUCT_SHARED __host__ __device__ static inline
-#else
-#    define PRODUCT_SHARED static inline
-#endif
+#include "core/bits.h"
 
 /* A product of two numbers of 64 bits. Not all compilers for 32-bit machines have integers of 128. */
 struct product {
     uint64_t high, low;
 };
 
-PRODUCT_SHARED struct product product_of(uint64_t a, uint64_t b)
+EXACT_SHARED struct product product_of(uint64_t a, uint64_t b)
 {
     const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
     const uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32);

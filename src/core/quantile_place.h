@@ -21,7 +21,7 @@ struct quantile_place {
 };
 
 /* p / divisor, where the quotient has 64 bits: p.high < divisor < 2^63. */
-PRODUCT_SHARED uint64_t quantile_divide(struct product p, uint64_t divisor, uint64_t *remainder)
+EXACT_SHARED uint64_t quantile_divide(struct product p, uint64_t divisor, uint64_t *remainder)
 {
     uint64_t rest = p.high, quotient = 0;
 
@@ -41,7 +41,7 @@ PRODUCT_SHARED uint64_t quantile_divide(struct product p, uint64_t divisor, uint
     return quotient;
 }
 
-PRODUCT_SHARED struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
+EXACT_SHARED struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
 {
     struct quantile_place place = {n - 1, 0};
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/digits.h"
-#include "core/quotient.h"
 
 void scaled_clear(struct scaled *s)
 {
@@ -92,7 +91,7 @@ void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit,
     const unsigned bit = (unsigned)(lsb_exponent - SCALED_SQUARES_LSB_EXPONENT);
     int low = 0;
 
-    count = quotient_length(digit, count);
+    count = digits_length(digit, count);
     while (low < count && digit[low] == 0)
         low++;
     count += SCALED_FACTOR_DIGITS;
@@ -119,7 +118,7 @@ static void append_squares(struct scaled *s, const struct partial *p, const stru
     const bool negative = exact_magnitude(&p->sum, sum);
 
     /* Nobody asked for them. Those of elements that are all 0 need nothing here, and are asked for. */
-    if (p->squares.pending == 0 && quotient_length(sum, EXACT_DIGITS) > 0)
+    if (p->squares.pending == 0 && digits_length(sum, EXACT_DIGITS) > 0)
         return;
     (void)exact_wide_magnitude(&p->squares, squares);
     scaled_squares_add(s->squares, squares, EXACT_WIDE_DIGITS,

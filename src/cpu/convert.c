@@ -151,14 +151,10 @@ static ALWAYS_INLINE uint32_t narrow(uint32_t bits, enum element_type type)
     const uint32_t beyond = f->kind == ELEMENT_FINITE
                                 ? sign - 1
                                 : (uint32_t)(f->exponent_max - f->exponent_min + 2) << fraction;
-    uint32_t subnormal, result;
-    float x, one;
-
     /* To the sum of an f32, the last bit of a subnormal element is the last one. */
-    memcpy(&x, &magnitude, sizeof x);
-    memcpy(&one, &unit, sizeof one);
-    x += one;
-    memcpy(&subnormal, &x, sizeof subnormal);
+    const uint32_t subnormal = exact_bits32(exact_from_bits32(magnitude) + exact_from_bits32(unit));
+    uint32_t result;
+
     result = magnitude - least + ((UINT32_C(1) << (dropped - 1)) - 1 + (magnitude >> dropped & 1));
     result = (result >> dropped) + (UINT32_C(1) << fraction);
     result = magnitude < least ? subnormal - unit : result;

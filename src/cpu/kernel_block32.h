@@ -356,9 +356,9 @@ INLINE_TARGET bool take_sum32(struct cpu_reducer *r, const struct block32 *b, en
         break;
     case PASS_EXTRACT:
         r->blocks_to_extract--;
-        return add_parts_of_block(r, bound_exponent(exact_bits(value32((uint32_t)magnitude))),
-                                  b->rests, d_add(b->sum[0], b->sum[1]),
-                                  d_add(b->sum[2], b->sum[3]));
+        return add_parts_of_block(
+            r, bound_exponent(exact_bits(element_value(ELEMENT_F32, magnitude))), b->rests,
+            d_add(b->sum[0], b->sum[1]), d_add(b->sum[2], b->sum[3]));
     }
     return false;
 }
@@ -385,7 +385,7 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
     take_extremes(r, &bits, x, n, index);
     if (!sum || magnitude == 0 || take_sum32(r, &b, pass, magnitude, type))
         return;
-    expect_bound(r, bound_exponent(exact_bits(value32((uint32_t)magnitude))));
+    expect_bound(r, bound_exponent(exact_bits(element_value(ELEMENT_F32, magnitude))));
     for (size_t i = 0; i < n; i += V_LANES) {
         vec v = load32(x + i * size, type);
 

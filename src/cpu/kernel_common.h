@@ -231,26 +231,10 @@ static inline uint64_t bits_magnitude(const struct bit_extremes *b)
     return positive > negative ? positive : negative;
 }
 
-static inline double value32(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
-}
-
-/* The bits of a value of binary32. */
-static inline uint32_t bits32(double value)
-{
-    float x = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* The value of which these are the bits. */
 static inline double bits_value(uint64_t bits, uint64_t sign)
 {
-    return sign == SIGN32 ? value32((uint32_t)bits) : exact_from_bits(bits);
+    return sign == SIGN32 ? element_value(ELEMENT_F32, bits) : exact_from_bits(bits);
 }
 
 INLINE_TARGET void take_extremes(struct cpu_reducer *r, const struct bit_extremes *b,

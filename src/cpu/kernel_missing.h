@@ -218,7 +218,8 @@ INLINE_TARGET bool block_lacking32(struct cpu_reducer *r, const struct cpu_missi
          !add_block32(&r->partial.sum, b.sum, v_h_min_u(b.least) + 1, magnitude, ELEMENT_F32)))
         return false;
     missing = n - v_h_add(present);
-    exact_add(&r->partial.sum, -(double)missing * value32(one)); /* 12 and 24 bits: exact */
+    exact_add(&r->partial.sum,
+              -(double)missing * element_value(ELEMENT_F32, one)); /* 12 and 24 bits: exact */
     take_extremes(r, &bits, x, n, index);
     r->partial.count += n;
     r->partial.missing += missing;

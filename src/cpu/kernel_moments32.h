@@ -134,7 +134,9 @@ INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, u
     }
 }
 
-COUNT_SMALL(32, v, vec, INLINE_TARGET, load32(x + i * element_formats[type].size, type), value32)
+#define VALUE32(bits) element_value(ELEMENT_F32, bits)
+COUNT_SMALL(32, v, vec, INLINE_TARGET, load32(x + i * element_formats[type].size, type), VALUE32)
+#undef VALUE32
 
 /* The counts after a pass over a block of numbers. The pass has counted all, unless there are zeros
    or subnormal numbers. */
@@ -143,7 +145,7 @@ INLINE_TARGET struct small small_of_pass32(const struct moments32 *b, const unsi
 {
     const uint32_t normal = (uint32_t)(element_formats[type].exponent_min + 127) << 23;
     const uint32_t bits = v_h_min_u(b->least);
-    struct small s = {.least = value32(bits)};
+    struct small s = {.least = element_value(ELEMENT_F32, bits)};
 
     if (bits < normal)
         return count_small32(x, n, type);
@@ -239,8 +241,8 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct moments32 *b, doubl
                                enum element_type type, unsigned finds)
 {
     /* As add_block32 has it. */
-    const uint32_t twice = 2 * bits32(least);
-    const int exponent = bound_exponent(exact_bits(value32((uint32_t)magnitude)));
+    const uint32_t twice = 2 * exact_bits32((float)least);
+    const int exponent = bound_exponent(exact_bits(element_value(ELEMENT_F32, magnitude)));
     const int last_place =
         bound_exponent(exact_bits(least)) - element_formats[type].significant_bits;
     bool rounded = (finds & PARTIAL_SQUARES) && squares_rounded(exponent, last_place, bound, type);

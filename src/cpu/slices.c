@@ -43,17 +43,6 @@ static inline void clear_keys(void *keys, size_t count, size_t size, bool min)
     }
 }
 
-/* The key of a v_order of binary32, as an exact_key. */
-static inline int64_t wide_key(int32_t order)
-{
-    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
-    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return exact_key((double)x);
-}
-
 /* The v_order of the bits of a binary32. */
 static inline int32_t order(int32_t bits)
 {
@@ -61,14 +50,22 @@ static inline int32_t order(int32_t bits)
     return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
 }
 
+/* The number that has a narrow key. */
+static inline float narrow_value(int32_t key)
+{
+    return exact_from_bits32((uint32_t)order(key));
+}
+
+/* The key of a v_order of binary32, as an exact_key. */
+static inline int64_t wide_key(int32_t key)
+{
+    return exact_key((double)narrow_value(key));
+}
+
 /* The v_order of an exact_key, where the value is a binary32. */
 static inline int32_t narrow_key(int64_t key)
 {
-    const float x = (float)exact_key_value(key);
-    int32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return order(bits);
+    return order((int32_t)exact_bits32((float)exact_key_value(key)));
 }
 
 /* A key of extremes as it is kept, and one to be kept, of an exact_key. */
@@ -312,11 +309,7 @@ static void add_sum(struct cpu_slices *s, size_t i, int64_t sum)
 /* The narrow key of an integer, which is a binary32. */
 static int32_t integer_key(int64_t x)
 {
-    const float value = (float)(int32_t)x;
-    int32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return order(bits);
+    return order((int32_t)exact_bits32((float)(int32_t)x));
 }
 
 /* Takes the extremes of a slice: the keys of floats that are equal. */
@@ -984,16 +977,6 @@ int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
     return found_key(s, kept_key(s, s->max, i));
-}
-
-/* The number that has a narrow key. */
-static inline float narrow_value(int32_t key)
-{
-    const int32_t bits = order(key);
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
 }
 
 /* The value that has a wide key, by operations that all vectors know. */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/difference.h"
+#include "core/digits.h"
 #include "core/order.h"
-#include "core/quotient.h"
 #include "cpu/compare.h"
 #include "cpu/kernel.h"
 #include "lib/share.h"
@@ -219,10 +219,12 @@ static void test_ties(void)
         xy[0] = (uint32_t)n;
         xy[1] = (uint32_t)(n >> 32);
         tap_case(&family,
-                 cosine_round(xy, false, xx, yy, EXACT_WIDE_DIGITS) == ldexp((double)even, -54),
+                 digits_round_cosine(xy, false, xx, yy, EXACT_WIDE_DIGITS) ==
+                     ldexp((double)even, -54),
                  "%llu", (unsigned long long)n);
         tap_case(&family,
-                 cosine_round(xy, true, xx, yy, EXACT_WIDE_DIGITS) == -ldexp((double)even, -54),
+                 digits_round_cosine(xy, true, xx, yy, EXACT_WIDE_DIGITS) ==
+                     -ldexp((double)even, -54),
                  "-%llu", (unsigned long long)n);
     }
     tap_family_end(&family, "cosines in the middle between two numbers");
