@@ -126,14 +126,6 @@ static struct integer scaled_pair_integer(const struct scaled_pair *pair)
    bits that decide its rounding. */
 #define ROOT_BELOW 2
 
-/* Sums over n pairs of stored numbers, all of which are finite. */
-struct scaled_sums {
-    const struct exact *sums[2];         /* of x, and of y */
-    const struct exact_wide *squares[2]; /* of x x, and of y y */
-    const struct exact_wide *products;   /* of x y */
-    uint64_t n;
-};
-
 /* Adds a number in digits, to which SCALED_FACTOR_DIGITS have been added, times two factors and a
    count. */
 static void add_term(int64_t *to, uint32_t *digit, int count, int lsb_exponent, struct term x,
@@ -146,10 +138,10 @@ static void add_term(int64_t *to, uint32_t *digit, int count, int lsb_exponent, 
                        (x.negative != y.negative) != negative);
 }
 
-/* Adds the sum of (f u + o) (g v + p) over n pairs of stored numbers u, v, where i and j are their
-   sides: f g UV + f p U + g o V + n o p. */
-static void sum_products(int64_t sum[SCALED_SQUARES_DIGITS], const struct scaled_sums *s,
-                         const struct scale scales[2], int i, int j)
+/* Adds the sum of (f u + o) (g v + p) over n pairs of stored numbers u, v, all of which are finite, where
+   i and j are their sides: f g UV + f p U + g o V + n o p. */
+static void sum_products(int64_t sum[SCALED_SQUARES_DIGITS], const struct difference *d,
+                         const struct scale scales[2], uint64_t n, int i, int j)
 {
     const struct term f = term_of(scales[i].given ? scales[i].factor : 1),
                       g = term_of(scales[j].given ? scales[j].factor : 1);
@@ -158,31 +150,32 @@ static void sum_products(int64_t sum[SCALED_SQUARES_DIGITS], const struct scaled
                                           u[EXACT_DIGITS + SCALED_FACTOR_DIGITS] = {0},
                                           v[EXACT_DIGITS + SCALED_FACTOR_DIGITS] = {0},
                                           one[1 + SCALED_FACTOR_DIGITS] = {1};
-    bool negative = exact_wide_magnitude(i == j ? s->squares[i] : s->products, products);
+    bool negative = exact_wide_magnitude(i == j ? &d->squares[i] : &d->products, products);
 
     memset(sum, 0, SCALED_SQUARES_DIGITS * sizeof *sum);
     add_term(sum, products, EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, f, g, 1, negative);
-    negative = exact_magnitude(s->sums[i], u);
+    negative = exact_magnitude(&d->sums[i], u);
     add_term(sum, u, EXACT_DIGITS, EXACT_LSB_EXPONENT, f, p, 1, negative);
-    negative = exact_magnitude(s->sums[j], v);
+    negative = exact_magnitude(&d->sums[j], v);
     add_term(sum, v, EXACT_DIGITS, EXACT_LSB_EXPONENT, g, o, 1, negative);
-    add_term(sum, one, 1, 0, o, p, s->n, false);
+    add_term(sum, one, 1, 0, o, p, n, false);
 }
 
 /* Sets the root of the mean of (a - b)^2 over `count` pairs, and the cosine of the angle between the
    arrays as vectors, NaN if one is zero, both rounded once. */
-static void scaled_sums_finish(const struct scaled_sums *sums, const struct scale scales[2],
+static void scaled_sums_finish(const struct difference *d, const struct scale scales[2],
                                uint64_t count, double *root_mean_square, double *cosine)
 {
+    const uint64_t n = count - d->infinities;
     enum { SIZE = ROOT_BELOW + SCALED_SQUARES_DIGITS };
     uint32_t xx[SCALED_SQUARES_DIGITS], yy[SCALED_SQUARES_DIGITS], xy[SCALED_SQUARES_DIGITS];
     uint32_t squares[SIZE] = {0};
     int64_t x[SCALED_SQUARES_DIGITS], y[SCALED_SQUARES_DIGITS], both[SCALED_SQUARES_DIGITS];
     bool negative, sticky;
 
-    sum_products(x, sums, scales, 0, 0);
-    sum_products(y, sums, scales, 1, 1);
-    sum_products(both, sums, scales, 0, 1);
+    sum_products(x, d, scales, n, 0, 0);
+    sum_products(y, d, scales, n, 1, 1);
+    sum_products(both, d, scales, n, 0, 1);
     (void)exact_magnitude_of(xx, x, SCALED_SQUARES_DIGITS);
     (void)exact_magnitude_of(yy, y, SCALED_SQUARES_DIGITS);
     negative = exact_magnitude_of(xy, both, SCALED_SQUARES_DIGITS);
@@ -270,8 +263,6 @@ static struct rough_pair look_at(enum element_type type, uint64_t a, uint64_t b)
  * Peaks.
  */
 
-enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS };
-
 /* A kind of difference, not in ulps, of a pair without scales, at most three roundings off. It is not
    finite where an element is not, or the difference is beyond the greatest binary64. */
 static double approximate(enum element_type type, enum peak_kind kind,
@@ -338,30 +329,31 @@ static double round_peak(const struct difference_terms *terms, enum peak_kind ki
 struct difference_bounds difference_bounds(const struct difference *d,
                                            const struct difference_terms *terms)
 {
-    struct difference_bounds bounds = {.any = d->absolute.index != DIFFERENCE_NO_INDEX,
-                                       .absolute_at = d->absolute.index,
-                                       .relative_at = d->relative.index,
-                                       .ulps_at = d->ulps.index};
+    const struct difference_peak *absolute = &d->peaks[PEAK_ABSOLUTE],
+                                 *relative = &d->peaks[PEAK_RELATIVE];
+    struct difference_bounds bounds = {.any = absolute->index != DIFFERENCE_NO_INDEX};
     struct rough_pair r;
     int exponent = 0;
 
+    for (int k = 0; k < PEAKS; k++)
+        bounds.at[k] = d->peaks[k].index;
     if (!bounds.any)
         return bounds;
     if (difference_has_ulps(terms))
-        bounds.ulps = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
+        bounds.ulps = difference_ulps(terms->type, d->peaks[PEAK_ULPS].a, d->peaks[PEAK_ULPS].b);
     if (difference_is_scaled(terms)) {
-        bounds.absolute = APPROXIMATELY * round_peak(terms, PEAK_ABSOLUTE, &d->absolute);
-        bounds.relative = APPROXIMATELY * round_peak(terms, PEAK_RELATIVE, &d->relative);
+        bounds.absolute = APPROXIMATELY * round_peak(terms, PEAK_ABSOLUTE, absolute);
+        bounds.relative = APPROXIMATELY * round_peak(terms, PEAK_RELATIVE, relative);
         return bounds;
     }
-    r = look_at(terms->type, d->absolute.a, d->absolute.b);
+    r = look_at(terms->type, absolute->a, absolute->b);
     bounds.absolute = bounds.absolute_high = r.high;
     bounds.absolute_low = r.low;
     if (isinf(r.high))
         bounds.absolute_high =
             exact_two_sum(DIFFERENCE_SMALLER * fabs(r.large), DIFFERENCE_SMALLER * fabs(r.small),
                           &bounds.absolute_low);
-    r = look_at(terms->type, d->relative.a, d->relative.b);
+    r = look_at(terms->type, relative->a, relative->b);
     /* Divided by a power of two, so that products do not overflow. */
     if (!element_is_integer(terms->type))
         (void)frexp(r.large, &exponent);
@@ -372,8 +364,8 @@ struct difference_bounds difference_bounds(const struct difference *d,
         bounds.large = r.large;
     }
     bounds.relative =
-        APPROXIMATELY * (isfinite(r.high) ? r.high / fabs(r.large)
-                                          : round_peak(terms, PEAK_RELATIVE, &d->relative));
+        APPROXIMATELY *
+        (isfinite(r.high) ? r.high / fabs(r.large) : round_peak(terms, PEAK_RELATIVE, relative));
     return bounds;
 }
 
@@ -434,11 +426,10 @@ const char *const difference_value_names[DIFFERENCE_VALUES] = {
 
 void difference_clear(struct difference *d)
 {
-    const struct difference_peak none = {.index = DIFFERENCE_NO_INDEX};
-
     memset(d, 0, sizeof *d);
     d->first = d->first_nan = d->first_nan_one = DIFFERENCE_NO_INDEX;
-    d->absolute = d->relative = d->ulps = none;
+    for (int k = 0; k < PEAKS; k++)
+        d->peaks[k].index = DIFFERENCE_NO_INDEX;
 }
 
 static void take_first(uint64_t *first, uint64_t index)
@@ -463,15 +454,13 @@ void difference_merge(struct difference *d, const struct difference_terms *terms
     take_first(&d->first_nan_one, other->first_nan_one);
     d->infinite = d->infinite || other->infinite;
     d->infinities += other->infinities;
-    raise(&d->absolute, terms, PEAK_ABSOLUTE, &other->absolute);
-    raise(&d->relative, terms, PEAK_RELATIVE, &other->relative);
-    raise(&d->ulps, terms, PEAK_ULPS, &other->ulps);
-    if (difference_is_scaled(terms)) {
-        exact_merge(&d->sum_a, &other->sum_a);
-        exact_merge(&d->sum_b, &other->sum_b);
+    for (int k = 0; k < PEAKS; k++)
+        raise(&d->peaks[k], terms, (enum peak_kind)k, &other->peaks[k]);
+    for (int side = 0; side < 2; side++) {
+        if (difference_is_scaled(terms))
+            exact_merge(&d->sums[side], &other->sums[side]);
+        exact_wide_merge(&d->squares[side], &other->squares[side]);
     }
-    exact_wide_merge(&d->squares_a, &other->squares_a);
-    exact_wide_merge(&d->squares_b, &other->squares_b);
     exact_wide_merge(&d->products, &other->products);
 }
 
@@ -486,10 +475,9 @@ void difference_raise(struct difference *d, const struct difference_terms *terms
 {
     const struct difference_peak pair = {index, a, b};
 
-    raise(&d->absolute, terms, PEAK_ABSOLUTE, &pair);
-    raise(&d->relative, terms, PEAK_RELATIVE, &pair);
-    if (difference_has_ulps(terms))
-        raise(&d->ulps, terms, PEAK_ULPS, &pair);
+    for (int k = 0; k < PEAKS; k++)
+        if (k != PEAK_ULPS || difference_has_ulps(terms))
+            raise(&d->peaks[k], terms, (enum peak_kind)k, &pair);
 }
 
 void difference_take_missing(struct difference *d, bool both, uint64_t index)
@@ -551,8 +539,8 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
 static void finish_peaks(const struct difference *d, const struct difference_terms *terms,
                          struct difference_result *result)
 {
-    const enum element_type type = terms->type;
-    const bool integer = element_is_integer(type) && element_is_integer(terms->other) &&
+    const struct difference_peak *absolute = &d->peaks[PEAK_ABSOLUTE], *ulps = &d->peaks[PEAK_ULPS];
+    const bool integer = element_is_integer(terms->type) && element_is_integer(terms->other) &&
                          scale_keeps_integers(&terms->scales[0]) &&
                          scale_keeps_integers(&terms->scales[1]);
     struct scaled_pair pair;
@@ -560,15 +548,15 @@ static void finish_peaks(const struct difference *d, const struct difference_ter
     result->max_absolute = result->max_relative = 0;
     result->max_ulps = (struct integer){.known = difference_has_ulps(terms)};
     result->max_absolute_integer = (struct integer){.known = integer};
-    if (d->absolute.index == DIFFERENCE_NO_INDEX)
+    if (absolute->index == DIFFERENCE_NO_INDEX)
         return;
-    find_pair(&pair, terms, d->absolute.a, d->absolute.b);
+    find_pair(&pair, terms, absolute->a, absolute->b);
     result->max_absolute = scaled_pair_round(&pair, false);
     if (integer)
         result->max_absolute_integer = scaled_pair_integer(&pair);
-    result->max_relative = round_peak(terms, PEAK_RELATIVE, &d->relative);
+    result->max_relative = round_peak(terms, PEAK_RELATIVE, &d->peaks[PEAK_RELATIVE]);
     if (result->max_ulps.known)
-        result->max_ulps.low = difference_ulps(type, d->ulps.a, d->ulps.b);
+        result->max_ulps.low = difference_ulps(terms->type, ulps->a, ulps->b);
 }
 
 void difference_finish(const struct difference *d, const struct difference_terms *terms,
@@ -576,7 +564,7 @@ void difference_finish(const struct difference *d, const struct difference_terms
 {
     const uint64_t count = elements - d->nan_one - d->nan_both - d->missing_one - d->missing_both;
     /* Equal arrays have no sums. */
-    const bool has_sums = d->squares_a.pending > 0 || d->squares_b.pending > 0;
+    const bool has_sums = d->squares[0].pending > 0 || d->squares[1].pending > 0;
 
     *result = (struct difference_result){
         .different = d->different,
@@ -592,9 +580,9 @@ void difference_finish(const struct difference *d, const struct difference_terms
         .max_absolute = NAN,
         .max_relative = NAN,
         .has_ulps = difference_has_ulps(terms),
-        .absolute_at = d->absolute.index,
-        .relative_at = d->relative.index,
-        .ulps_at = d->ulps.index,
+        .absolute_at = d->peaks[PEAK_ABSOLUTE].index,
+        .relative_at = d->peaks[PEAK_RELATIVE].index,
+        .ulps_at = d->peaks[PEAK_ULPS].index,
         .root_mean_square = NAN,
         .cosine = NAN,
     };
@@ -608,12 +596,7 @@ void difference_finish(const struct difference *d, const struct difference_terms
     /* Infinities on both sides are the same, or their difference is infinite. */
     result->root_mean_square = isinf(result->max_relative) ? INFINITY : 0;
     if (result->root_mean_square == 0 && (difference_is_scaled(terms) || has_sums)) {
-        const struct scaled_sums sums = {.sums = {&d->sum_a, &d->sum_b},
-                                         .squares = {&d->squares_a, &d->squares_b},
-                                         .products = &d->products,
-                                         .n = count - d->infinities};
-
-        scaled_sums_finish(&sums, terms->scales, count, &result->root_mean_square, &result->cosine);
+        scaled_sums_finish(d, terms->scales, count, &result->root_mean_square, &result->cosine);
     }
     if (d->infinite)
         result->cosine = NAN;

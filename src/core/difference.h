@@ -99,6 +99,7 @@ static inline bool difference_is_rewritten(const struct difference_terms *terms,
 }
 
 /* The pair with the greatest difference of a kind. */
+enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS, PEAKS };
 struct difference_peak {
     uint64_t index; /* DIFFERENCE_NO_INDEX: there is none */
     uint64_t a, b;  /* bits of its elements, in the form of order_load */
@@ -120,11 +121,10 @@ struct difference {
     uint64_t first_nan_one;  /* index of the first pair with one NaN */
     bool infinite;           /* an element is an infinity */
     uint64_t infinities;     /* infinities of side A */
-    struct difference_peak absolute, relative, ulps;
-    /* Sums of a a, b b and a b over pairs of finite elements. */
-    struct exact_wide squares_a, squares_b, products;
-    struct exact sum_a, sum_b; /* sums of them, if they are scaled; all of these are of stored
-                                  numbers */
+    struct difference_peak peaks[PEAKS];
+    /* Sums of a a and b b, and of a b, over pairs of finite elements. */
+    struct exact_wide squares[2], products;
+    struct exact sums[2]; /* sums of them, if they are scaled; all of these are of stored numbers */
 };
 
 /* The results of a comparison. A number without a value is NaN, an index without one
@@ -197,7 +197,7 @@ struct difference_bounds {
        two. */
     double relative, small, large;
     uint64_t ulps;
-    uint64_t absolute_at, relative_at, ulps_at;
+    uint64_t at[PEAKS]; /* indices of the peaks */
 };
 struct difference_bounds difference_bounds(const struct difference *d,
                                            const struct difference_terms *terms);

@@ -24,6 +24,9 @@
 /* Elements whose products are worked out before they are summed. */
 #define PRODUCTS ((size_t)2048)
 
+/* The number of the sums of equal pieces. */
+#define EQUAL 2
+
 struct cpu_compare {
     const struct cpu_kernels *kernels;
     bool ahead;                     /* see cpu_compare_same */
@@ -40,14 +43,14 @@ struct cpu_compare {
     struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
 
-    /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
+    /* The sums: of squares of both sides, and of equal pieces, which neither has; and of products, which
        are elements of another type. Those that no type holds go to `products`. */
-    unsigned wants; /* what `equal`, `a` and `b` find */
-    struct cpu_reducer equal, a, b, product;
+    unsigned wants; /* what `sums` find */
+    struct cpu_reducer sums[3], product;
     struct exact_wide products;
 
-    unsigned char *copy_a, *copy_b; /* PIECE_BYTES each */
-    unsigned char *swapped;         /* PIECE_BYTES, of elements to convert */
+    unsigned char *copy[2]; /* of each side, PIECE_BYTES */
+    unsigned char *swapped; /* PIECE_BYTES, of elements to convert */
     union {
         double floats[PRODUCTS];
         int64_t integers[PRODUCTS];
@@ -72,9 +75,11 @@ static void find_bounds(struct cpu_compare *c)
 {
     const struct difference *d = &c->difference;
     const struct difference_bounds *old = &c->bounds;
+    bool changed = !old->any;
 
-    if (!old->any || d->absolute.index != old->absolute_at ||
-        d->relative.index != old->relative_at || d->ulps.index != old->ulps_at)
+    for (int k = 0; k < PEAKS; k++)
+        changed = changed || d->peaks[k].index != old->at[k];
+    if (changed)
         c->bounds = difference_bounds(d, &c->setup.terms);
 }
 
@@ -119,7 +124,7 @@ static bool is_no_more(const struct cpu_compare *c, double x, double y, uint64_t
     double low;
     const double high = exact_two_sum(scale * x, scale * -y, &low);
 
-    return isfinite(high) && index > c->bounds.absolute_at &&
+    return isfinite(high) && index > c->bounds.at[PEAK_ABSOLUTE] &&
            (fabs(high) < c->bounds.absolute_high ||
             (fabs(high) == c->bounds.absolute_high &&
              (high < 0 ? -low : low) <= c->bounds.absolute_low));
@@ -156,7 +161,7 @@ static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, d
     const bool more = here > there || (here == there && here_low > there_low);
 
     /* large may be of either sign: small / large >= small' / large', times both. */
-    return exact && index > c->bounds.relative_at &&
+    return exact && index > c->bounds.at[PEAK_RELATIVE] &&
            ((large < 0) == (c->bounds.large < 0) ? !less : !more);
 }
 
@@ -196,7 +201,8 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
              (gap == c->bounds.absolute && is_no_more(c, x, y, index + i))) &&
             (gap < c->bounds.relative * larger ||
              is_no_steeper(c, x, y, index + i, narrow, limit)) &&
-            (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
+            (ulps < c->bounds.ulps ||
+             (ulps == c->bounds.ulps && index + i > c->bounds.at[PEAK_ULPS])))
             continue;
         raise(c, p, q, index + i);
     }
@@ -290,7 +296,7 @@ static bool add_gap(struct exact *sum, const struct difference_terms *terms, uin
    such that add_gap adds it where it should take it away. */
 static bool is_no_wider(const struct cpu_compare *c, uint64_t a, uint64_t b, uint64_t index)
 {
-    const struct difference_peak *peak = &c->difference.absolute;
+    const struct difference_peak *peak = &c->difference.peaks[PEAK_ABSOLUTE];
     struct exact sum;
     double more;
 
@@ -338,12 +344,14 @@ static void take_scaled(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t 
     if (beyond || (!within && !difference_tolerated(terms, p, q)))
         count_different(c, index);
     if (bounds->any &&
-        (most < bounds->absolute || is_peak(&d->absolute, p, q, index) ||
+        (most < bounds->absolute || is_peak(&d->peaks[PEAK_ABSOLUTE], p, q, index) ||
          (has_ulps && element_is_integer(terms->type) && ulps <= bounds->ulps &&
-          index > bounds->absolute_at) ||
+          index > bounds->at[PEAK_ABSOLUTE]) ||
          is_no_wider(c, p, q, index)) &&
-        (most < bounds->relative * (larger - slack) || is_peak(&d->relative, p, q, index)) &&
-        (!has_ulps || ulps < bounds->ulps || (ulps == bounds->ulps && index > bounds->ulps_at)))
+        (most < bounds->relative * (larger - slack) ||
+         is_peak(&d->peaks[PEAK_RELATIVE], p, q, index)) &&
+        (!has_ulps || ulps < bounds->ulps ||
+         (ulps == bounds->ulps && index > bounds->at[PEAK_ULPS])))
         return;
     raise(c, p, q, index);
 }
@@ -376,8 +384,8 @@ static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const uns
         double gap, slack;
 
         if ((one_scale && p == q) ||
-            (!terms->cast && (missing_has(c->setup.missing_a, order_key(type, p)) ||
-                              missing_has(c->setup.missing_b, order_key(other, q)))))
+            (!terms->cast && (missing_has(c->setup.missing[0], order_key(type, p)) ||
+                              missing_has(c->setup.missing[1], order_key(other, q)))))
             continue;
         x = approximate(type, &terms->scales[0], p);
         y = approximate(other, &terms->scales[1], q);
@@ -552,12 +560,13 @@ static void add_products(struct cpu_compare *c, const unsigned char *a, const un
 static bool begin_sums(struct cpu_compare *c)
 {
     const enum element_type type = c->setup.terms.type;
+    const enum element_type types[] = {type, c->setup.terms.other, [EQUAL] = type};
+    bool good = cpu_reducer_restart(&c->product, c->kernels, product_type(type));
 
     exact_wide_clear(&c->products);
-    return cpu_reducer_restart(&c->equal, c->kernels, type) &&
-           cpu_reducer_restart(&c->a, c->kernels, type) &&
-           cpu_reducer_restart(&c->b, c->kernels, c->setup.terms.other) &&
-           cpu_reducer_restart(&c->product, c->kernels, product_type(type));
+    for (int i = 0; i <= EQUAL && good; i++)
+        good = cpu_reducer_restart(&c->sums[i], c->kernels, types[i]);
+    return good;
 }
 
 /* Makes both elements of each pair zero of which one is a NaN: the other is no part of the sums. */
@@ -567,7 +576,7 @@ static void drop_pairs(struct cpu_compare *c, size_t n)
     const size_t size = element_size(type), other_size = element_size(other);
 
     for (size_t i = 0; i < n; i++) {
-        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * other_size;
+        unsigned char *a = c->copy[0] + i * size, *b = c->copy[1] + i * other_size;
 
         if (element_is_nan(type, a) != element_is_nan(other, b)) {
             memset(a, 0, size);
@@ -631,14 +640,14 @@ static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
     const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
     const enum element_type stored = c->setup.terms.cast ? c->setup.stored[0] : type;
     const size_t size = element_size(type), other_size = element_size(other);
-    const unsigned char *from = c->setup.terms.cast ? c->stored : c->copy_a;
+    const unsigned char *from = c->setup.terms.cast ? c->stored : c->copy[0];
 
     for (size_t i = 0; i < n; i++) {
-        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * other_size;
+        unsigned char *a = c->copy[0] + i * size, *b = c->copy[1] + i * other_size;
         const bool of_a =
-            missing_has(c->setup.missing_a,
+            missing_has(c->setup.missing[0],
                         order_key(stored, order_load(stored, from + i * element_size(stored))));
-        const bool of_b = missing_has(c->setup.missing_b, order_key(other, order_load(other, b)));
+        const bool of_b = missing_has(c->setup.missing[1], order_key(other, order_load(other, b)));
 
         if (!of_a && !of_b) {
             if (!c->all_cast)
@@ -655,10 +664,10 @@ static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
 static void copy_piece(struct cpu_compare *c, const unsigned char **a, const unsigned char **b,
                        size_t n)
 {
-    memmove(c->copy_a, *a, n * element_size(c->setup.terms.type));
-    memmove(c->copy_b, *b, n * element_size(c->setup.terms.other));
-    *a = c->copy_a;
-    *b = c->copy_b;
+    memmove(c->copy[0], *a, n * element_size(c->setup.terms.type));
+    memmove(c->copy[1], *b, n * element_size(c->setup.terms.other));
+    *a = c->copy[0];
+    *b = c->copy[1];
 }
 
 /* Compares n elements of a piece that differs, in this machine's byte order. */
@@ -674,9 +683,9 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     if (scaled && !cast)
         scan_scaled(c, a, b, n, index);
     if (!c->all_cast ||
-        missing_some(c->setup.missing_a, cast ? c->setup.stored[0] : type, cast ? c->stored : a,
+        missing_some(c->setup.missing[0], cast ? c->setup.stored[0] : type, cast ? c->stored : a,
                      n) ||
-        missing_some(c->setup.missing_b, other, b, n)) {
+        missing_some(c->setup.missing[1], other, b, n)) {
         copy_piece(c, &a, &b, n);
         drop_missing(c, n, index);
     }
@@ -692,8 +701,8 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
         copy_piece(c, &a, &b, n);
         drop_pairs(c, n);
     }
-    c->a.kernel(&c->a, a, n, index);
-    c->b.kernel(&c->b, b, n, index);
+    c->sums[0].kernel(&c->sums[0], a, n, index);
+    c->sums[1].kernel(&c->sums[1], b, n, index);
     for (size_t i = 0; i < n; i += PRODUCTS)
         add_products(c, a + i * size, b + i * other_size, n - i < PRODUCTS ? n - i : PRODUCTS);
 }
@@ -768,12 +777,10 @@ static bool gains_ahead(void)
 /* Opens the reducers of elements. They must be closed. */
 static bool open_sums(struct cpu_compare *c, unsigned wants)
 {
-    struct cpu_reducer *const sums[] = {&c->equal, &c->a, &c->b};
-
     c->wants = wants;
-    for (int i = 0; i < 3; i++) {
-        cpu_reducer_close(sums[i]);
-        if (!cpu_reducer_open(sums[i], c->kernels, ELEMENT_F32, wants))
+    for (int i = 0; i <= EQUAL; i++) {
+        cpu_reducer_close(&c->sums[i]);
+        if (!cpu_reducer_open(&c->sums[i], c->kernels, ELEMENT_F32, wants))
             return false;
     }
     return true;
@@ -787,10 +794,10 @@ struct cpu_compare *cpu_compare_open(const char *kernels)
         return NULL;
     c->kernels = cpu_kernels_choose(kernels);
     c->ahead = gains_ahead();
-    c->copy_a = aligned_alloc(64, PIECE_BYTES);
-    c->copy_b = aligned_alloc(64, PIECE_BYTES);
+    c->copy[0] = aligned_alloc(64, PIECE_BYTES);
+    c->copy[1] = aligned_alloc(64, PIECE_BYTES);
     c->swapped = aligned_alloc(64, PIECE_BYTES);
-    if (!c->copy_a || !c->copy_b || !c->swapped || !open_sums(c, PARTIAL_SQUARES) ||
+    if (!c->copy[0] || !c->copy[1] || !c->swapped || !open_sums(c, PARTIAL_SQUARES) ||
         !cpu_reducer_open(&c->product, c->kernels, ELEMENT_F64, PARTIAL_SUM)) {
         cpu_compare_close(c);
         return NULL;
@@ -800,12 +807,11 @@ struct cpu_compare *cpu_compare_open(const char *kernels)
 
 void cpu_compare_close(struct cpu_compare *c)
 {
-    free(c->copy_a);
-    free(c->copy_b);
+    free(c->copy[0]);
+    free(c->copy[1]);
     free(c->swapped);
-    cpu_reducer_close(&c->equal);
-    cpu_reducer_close(&c->a);
-    cpu_reducer_close(&c->b);
+    for (int i = 0; i <= EQUAL; i++)
+        cpu_reducer_close(&c->sums[i]);
     cpu_reducer_close(&c->product);
     free(c);
 }
@@ -870,7 +876,7 @@ static void find_same_widened(struct cpu_compare *c)
     c->narrow = setup->stored[0] == ELEMENT_F32;
     narrow = setup->stored[c->narrow];
     c->same_widened = setup->stored[1 - c->narrow] == ELEMENT_F32 && element_is_float(narrow) &&
-                              !setup->terms.cast && !setup->swap_a && !setup->swap_b
+                              !setup->terms.cast && !setup->swap[0] && !setup->swap[1]
                           ? c->kernels->same_widened[narrow]
                           : NULL;
 }
@@ -886,27 +892,27 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
 {
     static const struct missing none = {.count = 0};
     const enum element_type types[2] = {setup->terms.type, setup->terms.other};
-    const struct missing **missing[2] = {&c->setup.missing_a, &c->setup.missing_b};
+    const struct missing **missing;
     unsigned wants;
 
     c->setup = *setup;
     c->converts = false;
     c->all_cast = true;
     for (int side = 0; side < 2; side++) {
-        if (!*missing[side])
-            *missing[side] = &none;
+        missing = &c->setup.missing[side];
+        *missing = *missing ? *missing : &none;
         if (types[side] == setup->stored[side] && !is_cast(setup, side))
             continue;
         c->converts = true;
         if (setup->terms.cast) /* missing elements are looked for before they are cast */
             continue;
-        if (!convert_missing(c, side, types[side], *missing[side]))
+        if (!convert_missing(c, side, types[side], *missing))
             return false;
-        *missing[side] = &c->converted[side];
+        *missing = &c->converted[side];
     }
-    c->bytes_tell = missing_same(c->setup.missing_a, c->setup.missing_b) &&
+    c->bytes_tell = missing_same(c->setup.missing[0], c->setup.missing[1]) &&
                     difference_has_ulps(&setup->terms) &&
-                    (!setup->terms.cast || c->setup.missing_a->count == 0);
+                    (!setup->terms.cast || c->setup.missing[0]->count == 0);
     find_same_widened(c);
     c->bounds.any = false;
     difference_clear(&c->difference);
@@ -921,11 +927,10 @@ static const unsigned char *bring(struct cpu_compare *c, int side, const unsigne
 {
     const enum element_type stored = c->setup.stored[side];
     const enum element_type type = side == 0 ? c->setup.terms.type : c->setup.terms.other;
-    const bool swap = side == 0 ? c->setup.swap_a : c->setup.swap_b;
     const bool cast = is_cast(&c->setup, side), converts = stored != type || cast;
-    unsigned char *copy = side == 0 ? c->copy_a : c->copy_b;
+    unsigned char *copy = c->copy[side];
 
-    if (swap) {
+    if (c->setup.swap[side]) {
         unsigned char *to = converts ? c->swapped : copy;
 
         element_swap(to, from, n, element_size(stored));
@@ -953,7 +958,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
 {
     const size_t size = element_size(c->setup.stored[0]), most = piece_elements(c);
     const size_t other_size = element_size(c->setup.stored[1]);
-    const bool same_order = c->setup.swap_a == c->setup.swap_b && !c->converts;
+    const bool same_order = c->setup.swap[0] == c->setup.swap[1] && !c->converts;
     const size_t widened = c->same_widened ? CPU_SAME : SIZE_MAX;
     size_t passed = 0;
 
@@ -995,13 +1000,13 @@ void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64
         const unsigned char *p =
             bring(c, 0, (const unsigned char *)a + i * element_size(c->setup.stored[0]), n);
 
-        if (missing_some(c->setup.missing_a, c->setup.terms.type, p, n)) {
-            memmove(c->copy_a, p, n * size);
-            memcpy(c->copy_b, c->copy_a, n * size);
+        if (missing_some(c->setup.missing[0], c->setup.terms.type, p, n)) {
+            memmove(c->copy[0], p, n * size);
+            memcpy(c->copy[1], c->copy[0], n * size);
             drop_missing(c, n, index + i);
-            p = c->copy_a;
+            p = c->copy[0];
         }
-        c->equal.kernel(&c->equal, p, n, index + i);
+        c->sums[EQUAL].kernel(&c->sums[EQUAL], p, n, index + i);
     }
 }
 
@@ -1019,24 +1024,22 @@ static void take_counts(struct difference *d, const struct partial *p)
 
 void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference)
 {
+    const struct partial *equal = &c->sums[EQUAL].partial, *a = &c->sums[0].partial;
+
     *difference = c->difference;
-    take_counts(difference, &c->equal.partial);
-    take_counts(difference, &c->a.partial);
-    take_counts(difference, &c->b.partial);
+    for (int i = 0; i <= EQUAL; i++)
+        take_counts(difference, &c->sums[i].partial);
     /* Pairs with one NaN have been dropped from both sides. */
-    difference->nan_both = c->equal.partial.nan + c->a.partial.nan;
-    difference->infinities =
-        partial_infinities(&c->equal.partial) + partial_infinities(&c->a.partial);
-    difference->sum_a = c->a.partial.sum;
-    difference->sum_b = c->b.partial.sum;
-    exact_merge(&difference->sum_a, &c->equal.partial.sum);
-    exact_merge(&difference->sum_b, &c->equal.partial.sum);
-    difference->squares_a = c->a.partial.squares;
-    difference->squares_b = c->b.partial.squares;
+    difference->nan_both = equal->nan + a->nan;
+    difference->infinities = partial_infinities(equal) + partial_infinities(a);
+    for (int side = 0; side < 2; side++) {
+        difference->sums[side] = c->sums[side].partial.sum;
+        difference->squares[side] = c->sums[side].partial.squares;
+        exact_merge(&difference->sums[side], &equal->sum);
+        exact_wide_merge(&difference->squares[side], &equal->squares);
+    }
     difference->products = c->products;
-    exact_wide_merge(&difference->squares_a, &c->equal.partial.squares);
-    exact_wide_merge(&difference->squares_b, &c->equal.partial.squares);
-    exact_wide_merge(&difference->products, &c->equal.partial.squares);
+    exact_wide_merge(&difference->products, &equal->squares);
     if (c->setup.terms.type == c->setup.terms.other && has_products(c->setup.terms.type))
         exact_wide_add_exact(&difference->products, &c->product.partial.sum);
 }

@@ -28,11 +28,11 @@ struct cpu_compare_setup {
     struct difference_terms terms;
     enum element_type stored[2]; /* of sides A and B */
     struct cast cast;            /* of casts: from the elements of side A to those of side B */
-    bool swap_a, swap_b;         /* elements are not in this machine's byte order */
+    bool swap[2];                /* elements are not in this machine's byte order */
     bool verdict_only;           /* it is enough to know whether a pair counts as different */
     /* The missing values of each side, in its stored type, or NULL. The caller's, until the next
        beginning. */
-    const struct missing *missing_a, *missing_b;
+    const struct missing *missing[2];
 };
 
 /* With kernels as cpu_kernels_choose finds them. NULL without memory. */

@@ -540,8 +540,8 @@ static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_i
         .tolerance = *diff_tolerance(d->request, item),
         .scales = {*diff_scale(item, DIFF_A), *diff_scale(item, DIFF_B)},
     };
-    a_type = diff_element(item, DIFF_A, &pair->setup.swap_a);
-    b_type = diff_element(item, DIFF_B, &pair->setup.swap_b);
+    a_type = diff_element(item, DIFF_A, &pair->setup.swap[DIFF_A]);
+    b_type = diff_element(item, DIFF_B, &pair->setup.swap[DIFF_B]);
     cpu_compare_set_types(&pair->setup, a_type, b_type,
                           d->request->cast && !diff_is_bytes(item, DIFF_A));
     pair->sides[DIFF_A].size = element_size(a_type);
@@ -555,8 +555,8 @@ static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_i
     if (diff_is_bytes(item, DIFF_A))
         pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
     pair->setup.verdict_only = d->request->verdict_only;
-    pair->setup.missing_a = item->sides[DIFF_A].missing;
-    pair->setup.missing_b = item->sides[DIFF_B].missing;
+    for (int side = 0; side < 2; side++)
+        pair->setup.missing[side] = item->sides[side].missing;
 }
 
 /* Whether a type has all numbers of both sides. */
@@ -1539,8 +1539,8 @@ static bool add_equal(struct diff *d)
     equal.infinite = equal.infinities > 0;
     exact_subtract(&all.sum, &differing.sum);
     exact_wide_subtract(&all.squares, &differing.squares);
-    equal.sum_a = equal.sum_b = all.sum;
-    equal.squares_a = equal.squares_b = equal.products = all.squares;
+    equal.sums[DIFF_A] = equal.sums[DIFF_B] = all.sum;
+    equal.squares[DIFF_A] = equal.squares[DIFF_B] = equal.products = all.squares;
     return add_found(d, &d->pairs[0], &equal);
 }
 

@@ -294,8 +294,8 @@ static void test_missing(enum element_type type)
         }
         compare(c, &setup, left_a, left_b, 0, count, &left);
         difference_finish(&left, &setup.terms, count, &expected);
-        setup.missing_a = &missing[0];
-        setup.missing_b = &missing[1];
+        setup.missing[0] = &missing[0];
+        setup.missing[1] = &missing[1];
         compare(c, &setup, a, b, 0, ELEMENTS, &whole);
         difference_finish(&whole, &setup.terms, ELEMENTS, &found);
         tap_case(&family, found.missing_one == one && found.missing_both == both, "%s, round %d",
