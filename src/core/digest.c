@@ -13,11 +13,6 @@
  * Modulo 2^127 - 1.
  */
 
-void digest_add(struct digest *to, const struct digest *other)
-{
-    *to = digest_plus(*to, *other);
-}
-
 /* a b, where b has two digits of 64 bits, the lower one first. */
 static struct digest multiply_wide(const struct digest *a, const uint64_t b[2])
 {
@@ -190,7 +185,7 @@ static struct digest sum_of_tile(const struct digest_tile *t)
     struct digest sum = {0};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        digest_add(&sum, &parts[i]);
+        sum = digest_plus(sum, parts[i]);
     return sum;
 }
 
@@ -301,9 +296,9 @@ void digest_sum_take_same(struct digest_sum *s, const void *element, uint64_t co
         sum = sum_of_tile(&s->tile);
         s->tile = kept;
         for (uint64_t i = 0; i < tiles; i++)
-            digest_add(&weight, &(struct digest){.low = digest_tile_factor(first + i)});
+            weight = digest_plus(weight, (struct digest){.low = digest_tile_factor(first + i)});
         sum = multiply_wide(&sum, (const uint64_t[]){weight.low, weight.high});
-        digest_add(&s->done, &sum);
+        s->done = digest_plus(s->done, sum);
     }
     digest_sum_take(s, bytes, (size_t)((count - head) % in_tile), (first + tiles) * in_tile);
 }

@@ -21,9 +21,6 @@
 #include "core/digest_arithmetic.h"
 #include "core/element.h"
 
-/* Adds modulo 2^127 - 1. */
-void digest_add(struct digest *to, const struct digest *other);
-
 /* Writes 32 hexadecimal digits and a NUL. */
 #define DIGEST_DIGITS 32
 void digest_write(char text[DIGEST_DIGITS + 1], const struct digest *d);

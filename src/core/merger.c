@@ -234,21 +234,12 @@ bool merged_text(const struct merged *a, struct partial_text *text)
     return true;
 }
 
-static uint64_t index_behind(uint64_t before, uint64_t index)
-{
-    return index == PARTIAL_NO_INDEX ? index : before + index;
-}
-
 bool merged_append(struct partial_text *total, const struct merged *a)
 {
     struct partial_text longer = *total;
-    struct partial behind = a->partial;
 
     if (total->of > (uint64_t)INT64_MAX - a->of)
         return false;
-    behind.min_index = index_behind(total->of, behind.min_index);
-    behind.max_index = index_behind(total->of, behind.max_index);
-    behind.first_nan = index_behind(total->of, behind.first_nan);
     longer.type = a->type;
     missing_join(&longer.missing, &a->missing, true);
     longer.scale = a->scale;
@@ -257,7 +248,7 @@ bool merged_append(struct partial_text *total, const struct merged *a)
         if (!add_range(&longer, (struct partial_range){a->pieces[i].range.begin + total->of,
                                                        a->pieces[i].range.end + total->of}))
             return false;
-    partial_merge(&longer.partial, &behind);
+    partial_append(&longer.partial, &a->partial, total->of);
     *total = longer;
     return true;
 }

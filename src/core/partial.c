@@ -39,7 +39,7 @@ void partial_merge(struct partial *p, const struct partial *other)
     p->zeros += other->zeros;
     p->negative += other->negative;
     p->subnormal += other->subnormal;
-    digest_add(&p->digest, &other->digest);
+    p->digest = digest_plus(p->digest, other->digest);
 }
 
 void partial_take_out(struct partial *p, const struct partial *other)
@@ -55,18 +55,13 @@ void partial_take_out(struct partial *p, const struct partial *other)
     p->subnormal -= other->subnormal;
 }
 
-static uint64_t index_behind(uint64_t before, uint64_t index)
-{
-    return index == PARTIAL_NO_INDEX ? index : before + index;
-}
-
-void partial_append(struct partial *p, const struct partial *other)
+void partial_append(struct partial *p, const struct partial *other, uint64_t before)
 {
     struct partial behind = *other;
 
-    behind.min_index = index_behind(p->count, other->min_index);
-    behind.max_index = index_behind(p->count, other->max_index);
-    behind.first_nan = index_behind(p->count, other->first_nan);
+    behind.min_index = partial_index_behind(before, other->min_index);
+    behind.max_index = partial_index_behind(before, other->max_index);
+    behind.first_nan = partial_index_behind(before, other->first_nan);
     partial_merge(p, &behind);
 }
 

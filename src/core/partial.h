@@ -146,9 +146,15 @@ static inline uint64_t partial_infinities(const struct partial *p)
 /* Adds the elements of `other` to p. Partial results may be merged in any order. */
 void partial_merge(struct partial *p, const struct partial *other);
 
-/* Adds the elements of `other` to p after those of p: p->count is added to their indices. Only
-   indices depend on the order. */
-void partial_append(struct partial *p, const struct partial *other);
+/* The index of an element, if there is one, among others as well: `before` of them come first. */
+static inline uint64_t partial_index_behind(uint64_t before, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : before + index;
+}
+
+/* Adds the elements of `other` to p after those of p, which are `before` elements of an array, and which
+   is added to their indices. Only indices depend on the order. */
+void partial_append(struct partial *p, const struct partial *other, uint64_t before);
 
 /* Makes p the partial result of its elements repeated `times` times, at least once. Indices
    remain. */

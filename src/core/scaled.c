@@ -148,12 +148,6 @@ static void append_absolute(struct scaled *s, const struct partial *p, const str
     scale_add(&s->absolute, scale, &p->sum, n, !negative);
 }
 
-/* The index of an element that comes after those before. */
-static uint64_t index_behind(const struct scaled *s, uint64_t index)
-{
-    return index == PARTIAL_NO_INDEX ? index : s->count + index;
-}
-
 /* Takes the extremes of an array, of which there are some. */
 static void append_extremes(struct scaled *s, const struct partial *p,
                             const struct partial_types *types, const struct scale *scale)
@@ -163,9 +157,9 @@ static void append_extremes(struct scaled *s, const struct partial *p,
                                high = {true, types->max, p->max_key, *scale};
 
     if (take_if(&s->min, reverse ? &high : &low, -1, false))
-        s->min_index = index_behind(s, reverse ? p->max_index : p->min_index);
+        s->min_index = partial_index_behind(s->count, reverse ? p->max_index : p->min_index);
     if (take_if(&s->max, reverse ? &low : &high, 1, false))
-        s->max_index = index_behind(s, reverse ? p->min_index : p->max_index);
+        s->max_index = partial_index_behind(s->count, reverse ? p->min_index : p->max_index);
 }
 
 /* Takes the least magnitude of an array, of which there are so many numbers that are not below the
@@ -198,7 +192,7 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
         append_extremes(s, p, types, scale);
     append_least(s, p, types, scale, above);
     if (s->first_nan == PARTIAL_NO_INDEX)
-        s->first_nan = index_behind(s, p->first_nan);
+        s->first_nan = partial_index_behind(s->count, p->first_nan);
     s->count += p->count;
     s->missing += p->missing;
     s->nan += p->nan;

@@ -324,7 +324,7 @@ bool passes_begin(struct passes *r, struct run *run)
    whether it was the last. */
 static bool take_input(struct passes *r, struct partial *partial)
 {
-    partial_append(&r->all, partial);
+    partial_append(&r->all, partial, r->all.count);
     *partial = r->all;
     r->more = true;
     return ++r->inputs_taken == r->inputs;

@@ -94,7 +94,7 @@ static void merge_partial(struct total *t, const struct reduction *reduction)
     if (t->types.min != reduction->type || t->types.max != reduction->type)
         merge_extremes(t, &partial, reduction->type);
     merge_least(t, &partial, types.least);
-    partial_append(&t->reduction.partial, &partial);
+    partial_append(&t->reduction.partial, &partial, t->reduction.partial.count);
 }
 
 /* Adds an array. */

@@ -900,7 +900,7 @@ static void run_digest(const void *arguments)
         }
     }
     found = digest_sum_find(sum);
-    digest_add(&l->partial->digest, &found);
+    l->partial->digest = digest_plus(l->partial->digest, found);
     free(sum);
 }
 

@@ -108,7 +108,7 @@ static void check_random(void)
             if (round % 2)
                 partial_merge(&p, &other);
             else
-                partial_append(&p, &other);
+                partial_append(&p, &other, p.count);
             got = finish(&p, round % 3 == 0, ddof, type);
             oracle_moments(type, x, n, ddof, &expected);
             differs = moments_difference(&got, &expected, PARTIAL_ALL);

@@ -381,7 +381,7 @@ static void check_append(void)
             partial_clear(&file);
             for (size_t i = begin; i < end; i++)
                 partial_take(&file, x[i], i - begin);
-            partial_append(&total, &file);
+            partial_append(&total, &file, total.count);
             begin = end;
         }
         tap_case(&appended, same_partial(&total, &all), "round %d, %zu elements", round, n);
