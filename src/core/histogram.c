@@ -40,14 +40,6 @@ static void scaled_edge_times_bins(struct exact_wide *e, uint32_t bins,
     scale_add(e, &range->scale, &stored, bins, false);
 }
 
-/* The error of a product of x and an integer below 2^26. */
-static double product_rest(double x, double n, double product)
-{
-    const double split = x * (0x1p27 + 1), upper = split - (split - x);
-
-    return upper * n - product + (x - upper) * n;
-}
-
 /* Finds an edge with numbers of two binary64 each (T. J. Dekker, "A floating-point technique for
    extending the available precision", 1971). *side: below 0 if the edge lies below that number, above
    0 if it lies above it, and 0 where that is not known. False if what they leave out could change how
@@ -56,11 +48,12 @@ static bool edge_soon(double *edge, int *side, uint32_t bins, const struct histo
                       uint32_t i)
 {
     const double low = range->low, high = range->high, n = bins;
-    const double from = low * (n - i), to = high * i, sum = from + to, part = sum - from;
-    const double rest = (from - (sum - part)) + (to - part) +
-                        (product_rest(low, n - i, from) + product_rest(high, i, to));
-    const double quotient = sum / n, back = quotient * n;
-    const double more = (sum - back - product_rest(quotient, n, back) + rest) / n;
+    double rests[4];
+    const double from = exact_two_product(low, n - i, &rests[0]);
+    const double to = exact_two_product(high, i, &rests[1]);
+    const double sum = exact_two_sum(from, to, &rests[2]);
+    const double quotient = sum / n, back = exact_two_product(quotient, n, &rests[3]);
+    const double more = (sum - back - rests[3] + (rests[2] + (rests[0] + rests[1]))) / n;
     const double most = fabs(from) + fabs(to);
     const double wrong = 0x1p-100 * most + 0x1p-50 * fabs(more);
     double beyond;
