@@ -13,10 +13,6 @@ OP2(w_multiply, wvec, wvec, (a & UINT32_MAX) * (b & UINT32_MAX))
 
 typedef float two_floats __attribute__((vector_size(8)));
 
-OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))
-OP2(v_max_u, vec, vec, GREATER(vec, a, b))
-OP2(v_min_s, vec, vec, LESSER(vec_s, a, b))
-OP2(v_min_u, vec, vec, LESSER(vec, a, b))
 OP2(h_max_s, vec, vec, GREATER(vec_halves_s, a, b))
 OP2(h_max_u, vec, vec, GREATER(vec_halves, a, b))
 OP2(h_min_s, vec, vec, LESSER(vec_halves_s, a, b))
@@ -66,10 +62,5 @@ OP2(v_shift_right, vec, vec, a >> b)
 OP1(w_any, bool, wvec, (a[0] | a[1]) != 0)
 OP1(v_count, unsigned, vmask, -(a[0] + a[1] + a[2] + a[3]))
 OP1(w_count, unsigned, wmask, -(a[0] + a[1]))
-
-PACK(b_pack, bmask, vec, uint8_t)
-PACK(h_pack, hmask, vec, uint16_t)
-PACK(v_pack, vmask, vec, uint32_t)
-PACK(w_pack, wmask, wvec, uint64_t)
 
 #endif

@@ -283,6 +283,20 @@ OP2(b_keep, vec, vec, a &b)
 #    define GREATER(type, a, b) ((a) ^ (((a) ^ (b)) & (vec)((type)(b) > (type)(a))))
 #    define LESSER(type, a, b) ((a) ^ (((a) ^ (b)) & (vec)((type)(a) > (type)(b))))
 
+/* For lack of instructions, of SSE2 too. */
+#    if SIMD_X86 <= 2
+#        ifndef __aarch64__
+OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))
+OP2(v_max_u, vec, vec, GREATER(vec, a, b))
+OP2(v_min_s, vec, vec, LESSER(vec_s, a, b))
+OP2(v_min_u, vec, vec, LESSER(vec, a, b))
+#        endif
+PACK(b_pack, bmask, vec, uint8_t)
+PACK(h_pack, hmask, vec, uint16_t)
+PACK(v_pack, vmask, vec, uint32_t)
+PACK(w_pack, wmask, wvec, uint64_t)
+#    endif
+
 #    if SIMD_X86
 #        include "cpu/simd_x86.h"
 #    else

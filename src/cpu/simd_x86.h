@@ -55,11 +55,6 @@ MM2(b_max_s, vec, mm_integers, max_epi8)
 MM2(b_lookup, vec, mm_integers, shuffle_epi8)
 MM2(b_multiply, vec, mm_integers, maddubs_epi16)
 #else
-OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))
-OP2(v_max_u, vec, vec, GREATER(vec, a, b))
-OP2(v_min_s, vec, vec, LESSER(vec_s, a, b))
-OP2(v_min_u, vec, vec, LESSER(vec, a, b))
-
 /* SSE2 compares no lanes of 64 bits. Upper halves decide; where these are equal, b - a borrows from
    them. */
 SIMD_OP wmask w_gt_s(wvec a, wvec b)
@@ -142,12 +137,7 @@ OP1(v_count, unsigned, vmask, __builtin_popcount(v_bits(a)))
 OP1(w_count, unsigned, wmask, __builtin_popcount(w_bits(a)))
 OP1(b_count, unsigned, bmask, __builtin_popcount((unsigned)MM(movemask_epi8)((mm_integers)a)))
 
-#    if SIMD_X86 == 2
-PACK(b_pack, bmask, vec, uint8_t)
-PACK(h_pack, hmask, vec, uint16_t)
-PACK(v_pack, vmask, vec, uint32_t)
-PACK(w_pack, wmask, wvec, uint64_t)
-#    else
+#    if SIMD_X86 > 2
 
 /* For each mask of 8 lanes the numbers of the lanes that it has, in order, and 8 for the others. */
 #        define LESS1(m) ((m) & ((m)-1))
