@@ -1071,21 +1071,13 @@ static void find_partial(const struct cpu_slices *s, size_t i, struct partial *p
 /* Adds the sums of squares of a slice to its partial result. */
 static void add_squares(const struct cpu_slices *s, size_t i, struct partial *p)
 {
-    uint32_t digit[EXACT_DIGITS];
-
     for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++) {
         const struct cpu_slices *d = s->derived[k];
 
         exact_wide_add(&p->squares, d->high[i]);
         exact_wide_add(&p->squares, d->low[i]);
-        if (d->used[i]) {
-            const bool negative = exact_magnitude(&d->partial[i]->sum, digit);
-
-            for (int j = 0; j < EXACT_DIGITS; j++)
-                exact_wide_add_integer(
-                    &p->squares, digit[j],
-                    (unsigned)(EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT + 32 * j), negative);
-        }
+        if (d->used[i])
+            exact_wide_add_exact(&p->squares, &d->partial[i]->sum);
     }
 }
 

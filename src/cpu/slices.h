@@ -188,18 +188,7 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct c
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
                     const struct engine_found *found, size_t at, size_t step, uint64_t index);
 
-/* Whether nothing of the slice needed a partial result: then *sum is that of its elements, rounded,
-   and *rest what that left, exactly. */
-static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *sum, double *rest)
-{
-    if (s->used[i] || slices_is_special(s, i))
-        return false;
-    *sum = exact_two_sum(s->high[i], s->low[i], rest);
-    *sum += 0.0; /* -0 becomes +0 */
-    return true;
-}
-
-/* Whether the same holds of the squares of its elements. */
+/* Whether nothing of the slice needed a partial result, and the squares of its elements are there. */
 static inline bool cpu_slices_have_squares(const struct cpu_slices *s, size_t i)
 {
     bool good = s->derived[CPU_SQUARES] && !s->used[i];
