@@ -194,98 +194,70 @@ INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t row
     return some;
 }
 
-/* The extremes of the elements of each lane that is not left; `left` NULL for none. With `special`
-   there may be NaNs among them. */
-INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t rows, void *min,
-                                  void *max, const bool *left, bool special, enum element_type type)
-{
-    if (type == ELEMENT_F64) {
-        int64_t *keys[2] = {min, max}, before[2][W_LANES];
-        wvec least = w_load(min), greatest = w_load(max);
+/* The extremes of lanes of `bits`, by operations whose names begin with v. ELEMENT loads elements.
 
-        memcpy(before[0], min, sizeof before[0]);
-        memcpy(before[1], max, sizeof before[1]);
-        for (size_t row = 0; row < rows && !special; row++) {
-            const wvec key = w_order(w_load(x + row * stride));
+   take: a row's.
 
-            least = w_min_s(least, key);
-            greatest = w_max_s(greatest, key);
-        }
-        for (size_t row = 0; row < rows && special; row++) {
-            const wvec bits = w_load(x + row * stride), key = w_order(bits);
-            const wmask is_nan = w_gt_s(w_and(bits, w_set1(~SIGN64)), w_set1(INFINITY64));
+   lanes_extremes: those of the elements of each lane that is not left; `left` NULL for none. With
+   `special` there may be NaNs among them.
 
-            least = w_min_s(least, w_select(is_nan, w_set1(INT64_MAX), key));
-            greatest = w_max_s(greatest, w_select(is_nan, w_set1((uint64_t)INT64_MIN), key));
-        }
-        v_store(min, w_narrow(least));
-        v_store(max, w_narrow(greatest));
-        for (int i = 0; left && i < 2; i++)
-            for (int lane = 0; lane < W_LANES; lane++)
-                keys[i][lane] = left[lane] ? before[i][lane] : keys[i][lane];
-    } else {
-        int32_t *keys[2] = {min, max}, before[2][V_LANES];
-        vec least = v_load_f32(min), greatest = v_load_f32(max);
-
-        memcpy(before[0], min, sizeof before[0]);
-        memcpy(before[1], max, sizeof before[1]);
-        for (size_t row = 0; row < rows && !special; row++) {
-            const vec key = v_order(step_bits(x + row * stride, type));
-
-            least = v_min_s(least, key);
-            greatest = v_max_s(greatest, key);
-        }
-        for (size_t row = 0; row < rows && special; row++) {
-            const vec bits = step_bits(x + row * stride, type), key = v_order(bits);
-            const vmask is_nan = v_gt_s(v_and(bits, v_set1(~SIGN32)), v_set1(INFINITY32));
-
-            least = v_min_s(least, v_select(is_nan, v_set1(INT32_MAX), key));
-            greatest = v_max_s(greatest, v_select(is_nan, v_set1((uint32_t)INT32_MIN), key));
-        }
-        v_store(min, least);
-        v_store(max, greatest);
-        for (int i = 0; left && i < 2; i++)
-            for (int lane = 0; lane < V_LANES; lane++)
-                keys[i][lane] = left[lane] ? before[i][lane] : keys[i][lane];
+   lanes_keys: those of the elements of each lane. False, with nothing done, where some are no numbers. */
+#define LANES_KEYS(bits, v, vector, mask, lanes, load, store, ELEMENT)                            \
+    INLINE_TARGET void take_keys##bits(vector *least, vector *greatest, vector element,           \
+                                       bool special)                                              \
+    {                                                                                             \
+        const vector key = v##_order(element);                                                    \
+                                                                                                  \
+        if (special) {                                                                            \
+            const mask is_nan =                                                                   \
+                v##_gt_s(v##_and(element, v##_set1(~SIGN##bits)), v##_set1(INFINITY##bits));      \
+                                                                                                  \
+            *least = v##_min_s(*least, v##_select(is_nan, v##_set1(INT##bits##_MAX), key));       \
+            *greatest = v##_max_s(*greatest, v##_select(is_nan, v##_set1(SIGN##bits), key));      \
+        } else {                                                                                  \
+            *least = v##_min_s(*least, key);                                                      \
+            *greatest = v##_max_s(*greatest, key);                                                \
+        }                                                                                         \
+    }                                                                                             \
+    INLINE_TARGET void lanes_extremes##bits(const unsigned char *x, size_t stride, size_t rows,   \
+                                            void *min, void *max, const bool *left, bool special, \
+                                            enum element_type type)                               \
+    {                                                                                             \
+        int##bits##_t *keys[2] = {min, max}, before[2][lanes];                                    \
+        vector least = load(min), greatest = load(max);                                           \
+                                                                                                  \
+        (void)type;                                                                               \
+        store(before[0], least);                                                                  \
+        store(before[1], greatest);                                                               \
+        for (size_t row = 0; row < rows && !special; row++)                                       \
+            take_keys##bits(&least, &greatest, ELEMENT(x + row * stride), false);                 \
+        for (size_t row = 0; row < rows && special; row++)                                        \
+            take_keys##bits(&least, &greatest, ELEMENT(x + row * stride), true);                  \
+        store(min, least);                                                                        \
+        store(max, greatest);                                                                     \
+        for (int i = 0; left && i < 2; i++)                                                       \
+            for (int lane = 0; lane < lanes; lane++)                                              \
+                keys[i][lane] = left[lane] ? before[i][lane] : keys[i][lane];                     \
+    }                                                                                             \
+    INLINE_TARGET bool lanes_keys##bits(const unsigned char *x, size_t stride, size_t rows,       \
+                                        void *min, void *max, enum element_type type)             \
+    {                                                                                             \
+        vector least = v##_set1(INT##bits##_MAX), greatest = v##_set1(SIGN##bits);                \
+                                                                                                  \
+        (void)type;                                                                               \
+        UNROLL_INLINED(8)                                                                         \
+        for (size_t row = 0; row < rows; row++)                                                   \
+            take_keys##bits(&least, &greatest, ELEMENT(x + row * stride), false);                 \
+        if (v##_keys_special(least, greatest))                                                    \
+            return false;                                                                         \
+        store(min, v##_min_s(least, load(min)));                                                  \
+        store(max, v##_max_s(greatest, load(max)));                                               \
+        return true;                                                                              \
     }
-}
-
-/* Takes the extremes of the elements of each lane. False, with nothing done, where some are no
-   numbers. */
-INLINE_TARGET bool lanes_keys(const unsigned char *x, size_t stride, size_t rows, void *min,
-                              void *max, enum element_type type)
-{
-    if (type == ELEMENT_F64) {
-        wvec least = w_set1(INT64_MAX), greatest = w_set1((uint64_t)INT64_MIN);
-
-        UNROLL_INLINED(8)
-        for (size_t row = 0; row < rows; row++) {
-            const wvec key = w_order(w_load(x + row * stride));
-
-            least = w_min_s(least, key);
-            greatest = w_max_s(greatest, key);
-        }
-        if (w_keys_special(least, greatest))
-            return false;
-        v_store(min, w_narrow(w_min_s(least, w_load(min))));
-        v_store(max, w_narrow(w_max_s(greatest, w_load(max))));
-    } else {
-        vec least = v_set1(INT32_MAX), greatest = v_set1((uint32_t)INT32_MIN);
-
-        UNROLL_INLINED(8)
-        for (size_t row = 0; row < rows; row++) {
-            const vec key = v_order(step_bits(x + row * stride, type));
-
-            least = v_min_s(least, key);
-            greatest = v_max_s(greatest, key);
-        }
-        if (v_keys_special(least, greatest))
-            return false;
-        v_store(min, v_min_s(least, v_load_f32(min)));
-        v_store(max, v_max_s(greatest, v_load_f32(max)));
-    }
-    return true;
-}
+#define ELEMENT32(p) step_bits(p, type)
+LANES_KEYS(32, v, vec, vmask, V_LANES, v_load_f32, v_store, ELEMENT32)
+LANES_KEYS(64, w, wvec, wmask, W_LANES, w_load, w_store, w_load)
+#undef ELEMENT32
 
 /* Takes a step of CPU_COLUMN_ROWS rows, or of fewer, in that way. */
 INLINE_TARGET bool step_keys(const unsigned char *x, size_t stride, size_t rows, size_t column,
@@ -294,8 +266,11 @@ INLINE_TARGET bool step_keys(const unsigned char *x, size_t stride, size_t rows,
     const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
     char *min = (char *)to->min + column * key_size, *max = (char *)to->max + column * key_size;
 
-    if (!(rows == CPU_COLUMN_ROWS ? lanes_keys(x, stride, CPU_COLUMN_ROWS, min, max, type)
-                                  : lanes_keys(x, stride, rows, min, max, type)))
+    if (!(type == ELEMENT_F64
+              ? (rows == CPU_COLUMN_ROWS ? lanes_keys64(x, stride, CPU_COLUMN_ROWS, min, max, type)
+                                         : lanes_keys64(x, stride, rows, min, max, type))
+              : (rows == CPU_COLUMN_ROWS ? lanes_keys32(x, stride, CPU_COLUMN_ROWS, min, max, type)
+                                         : lanes_keys32(x, stride, rows, min, max, type))))
         return false;
     for (int half = 0; begin && half < HALVES(type); half++)
         d_store(to->high + column + half * W_LANES, d_set1(0));
@@ -464,7 +439,6 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
                                 bool extremes)
 {
     const size_t size = element_formats[type].size;
-    const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
     const size_t group = CPU_COLUMN_ROWS * stride,
                  ahead = columns * size >= COLUMNS_WIDE ? (size_t)COLUMNS_AHEAD_WIDE
                                                         : (COLUMNS_AHEAD / group + 1) * group;
@@ -494,10 +468,12 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
                                                    COLUMN_ROWS_LOG2, type);
                 some = !special && step_exact(p, stride, row, n, j, to, begin, left, calls, type);
             }
-            if (extremes)
-                lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
-                               (char *)to->max + j * key_size, some ? left : NULL,
-                               special || (type == ELEMENT_F64 && calls->nans), type);
+            if (extremes && type == ELEMENT_F64)
+                lanes_extremes64(p, stride, n, (int64_t *)to->min + j, (int64_t *)to->max + j,
+                                 some ? left : NULL, special || calls->nans, type);
+            else if (extremes)
+                lanes_extremes32(p, stride, n, (int32_t *)to->min + j, (int32_t *)to->max + j,
+                                 some ? left : NULL, special, type);
         }
     }
 }
