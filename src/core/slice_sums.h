@@ -31,15 +31,24 @@ struct slice_pair {
     bool left;
 };
 
+/* Adds a number to a pair. */
+EXACT_SHARED void slice_pair_put(struct slice_pair *p, double x)
+{
+    double error, rest;
+
+    p->high = exact_two_sum(p->high, x, &error);
+    p->low = exact_two_sum(p->low, error, &rest);
+    p->left = p->left || !(rest == 0); /* NaN, too */
+}
+
 /* Adds other to a pair. */
 EXACT_SHARED void slice_pair_add(struct slice_pair *p, double high, double low)
 {
-    double error, low_error, rest;
+    double low_error;
 
-    p->high = exact_two_sum(p->high, high, &error);
     p->low = exact_two_sum(p->low, low, &low_error);
-    p->low = exact_two_sum(p->low, error, &rest);
-    p->left = p->left || !(rest == 0) || !(low_error == 0); /* NaN, too */
+    slice_pair_put(p, high);
+    p->left = p->left || !(low_error == 0);
 }
 
 /* Sets *bits to an integer of 64 bits, with a sign or without. False if the sum does not fit. */

@@ -10,6 +10,7 @@
 #ifndef GPUREDUCE_CPU_KERNEL_ROWS_H
 #define GPUREDUCE_CPU_KERNEL_ROWS_H
 
+#include "core/slice_sums.h"
 #include "cpu/kernel_block64.h"
 #include "cpu/kernel_slices.h"
 
@@ -312,32 +313,17 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
  * Long rows.
  */
 
-/* A row's sum so far, and whether something could not be added. */
-struct row_sum {
-    double high, low;
-    bool left;
-};
-
-static inline void row_add(struct row_sum *s, double x)
-{
-    double error, rest;
-
-    s->high = exact_two_sum(s->high, x, &error);
-    s->low = exact_two_sum(s->low, error, &rest);
-    s->left = s->left || rest != 0 || rest != rest;
-}
-
-INLINE_TARGET void row_add_lanes(struct row_sum *s, vecd x)
+INLINE_TARGET void row_add_lanes(struct slice_pair *s, vecd x)
 {
     double lane[W_LANES];
 
     d_store(lane, x);
     for (int k = 0; k < W_LANES; k++)
-        row_add(s, lane[k]);
+        slice_pair_put(s, lane[k]);
 }
 
 /* Adds n elements, a multiple of STEP, with the errors of the additions. */
-INLINE_TARGET void block_exact(struct row_sum *row, const unsigned char *x, size_t n,
+INLINE_TARGET void block_exact(struct slice_pair *row, const unsigned char *x, size_t n,
                                struct row_keys *keys, enum element_type type, bool extremes)
 {
     const size_t size = element_formats[type].size, step = STEP(type);
@@ -369,7 +355,7 @@ struct row_guess {
 #define WAIT_MOST 240
 
 /* Adds n f64, a multiple of W_LANES, by an extraction. False, with nothing done, where that would not be exact. */
-INLINE_TARGET bool block_extracted(struct row_sum *row, const unsigned char *x, size_t n,
+INLINE_TARGET bool block_extracted(struct slice_pair *row, const unsigned char *x, size_t n,
                                    struct row_guess *guess)
 {
     double sums[2];
@@ -383,8 +369,8 @@ INLINE_TARGET bool block_extracted(struct row_sum *row, const unsigned char *x, 
         const struct sum64 s = pass_sum64(x, (uintptr_t)x, n, guess->bound);
 
         if (end_sum64(&s, guess->bound, sums, &exponent)) {
-            row_add(row, sums[0]);
-            row_add(row, sums[1]);
+            slice_pair_put(row, sums[0]);
+            slice_pair_put(row, sums[1]);
             guess->wait = BLOCKS_DEAREST;
             return true;
         }
@@ -431,7 +417,7 @@ INLINE_TARGET bool block_keys(const unsigned char *x, size_t n, struct row_keys 
 }
 
 /* Adds n elements, a multiple of V_LANES, of up to 32 bits. */
-INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size_t n,
+INLINE_TARGET void block_plain(struct slice_pair *row, const unsigned char *x, size_t n,
                                struct row_keys *keys, enum element_type type, bool extremes)
 {
     const size_t size = element_formats[type].size;
@@ -466,13 +452,13 @@ INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size
         block_exact(row, x, n, keys, type, extremes);
         return;
     }
-    row_add(row, d_h_add(d_add(d_add(sum[0], sum[1]), d_add(sum[2], sum[3]))));
+    slice_pair_put(row, d_h_add(d_add(d_add(sum[0], sum[1]), d_add(sum[2], sum[3]))));
     if (extremes)
         row_keys_take_narrow(keys, min, max);
 }
 
 /* The elements after the last whole step. */
-INLINE_TARGET void row_tail(struct row_sum *row, const unsigned char *x, size_t length,
+INLINE_TARGET void row_tail(struct slice_pair *row, const unsigned char *x, size_t length,
                             struct row_keys *keys, enum element_type type, bool extremes)
 {
     const size_t size = element_formats[type].size, rest = length % STEP(type);
@@ -506,7 +492,7 @@ INLINE_TARGET void rows_long(const unsigned char *x, size_t rows, size_t length,
 
     for (size_t i = 0; i < rows; i++, x += length * size) {
         struct row_keys keys = row_keys_none();
-        struct row_sum sum = {0, 0, false};
+        struct slice_pair sum = {0, 0, false};
 
         for (size_t j = 0; j < whole; j += block) {
             const size_t n = whole - j < block ? whole - j : block;

@@ -131,9 +131,9 @@ INLINE_TARGET void wide_run(struct slice_pair *pair, int64_t *min, int64_t *max,
         *min = key < *min ? key : *min;
         *max = key > *max ? key : *max;
     }
-    slice_pair_add(pair,
-                   ((double)(int64_t)upper - (is_signed ? 0x1p31 * (double)count : 0)) * 0x1p32, 0);
-    slice_pair_add(pair, (double)(int64_t)lower, 0);
+    slice_pair_put(pair,
+                   ((double)(int64_t)upper - (is_signed ? 0x1p31 * (double)count : 0)) * 0x1p32);
+    slice_pair_put(pair, (double)(int64_t)lower);
 }
 
 INLINE_TARGET void wide_rows_kernel(const unsigned char *x, size_t rows, size_t length,
