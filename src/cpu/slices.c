@@ -205,7 +205,8 @@ static enum element_type taken_type(enum element_type type)
 /* Bytes of a row that are loaded before any of them is stored. */
 #define LINE 64
 
-/* NAME(to, step, from, stride, rows, columns): as turn. */
+/* NAME(to, step, from, stride, rows, columns): turns `rows` rows of `columns` elements of one size that
+   begin `stride` bytes apart into columns that begin `step` elements apart. */
 #define TURN(NAME, TYPE)                                                                         \
     static void NAME(unsigned char *to, size_t step, const unsigned char *from, size_t stride,   \
                      size_t rows, size_t columns)                                                \
@@ -229,27 +230,8 @@ TURN(turn8, uint8_t)
 TURN(turn16, uint16_t)
 TURN(turn32, uint32_t)
 TURN(turn64, uint64_t)
-
-/* Turns `rows` rows of `columns` elements of `size` bytes, 1, 2, 4 or 8, that begin `stride` bytes
-   apart, into columns that begin `step` elements apart. */
-static void turn(void *to, size_t step, const void *from, size_t stride, size_t rows,
-                 size_t columns, size_t size)
-{
-    switch (size) {
-    case sizeof(uint8_t):
-        turn8(to, step, from, stride, rows, columns);
-        break;
-    case sizeof(uint16_t):
-        turn16(to, step, from, stride, rows, columns);
-        break;
-    case sizeof(uint32_t):
-        turn32(to, step, from, stride, rows, columns);
-        break;
-    default:
-        turn64(to, step, from, stride, rows, columns);
-        break;
-    }
-}
+static void (*const turn[])(unsigned char *, size_t, const unsigned char *, size_t, size_t,
+                            size_t) = {[1] = turn8, [2] = turn16, [4] = turn32, [8] = turn64};
 
 /* Makes `count` elements, of the other byte order with z->swap, those of the type they are taken as,
    which may be the same, in this machine's. The two places do not overlap. */
@@ -2178,7 +2160,7 @@ static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         for (size_t i = 0; i < rows; i += RUN_ELEMENTS) {
             const size_t run = rows - i < RUN_ELEMENTS ? rows - i : RUN_ELEMENTS;
 
-            turn(turned, RUN_ELEMENTS, x + i * stride + j * size, stride, run, count, size);
+            turn[size](turned, RUN_ELEMENTS, x + i * stride + j * size, stride, run, count);
             for (size_t column = 0; column < count; column++)
                 take_run(z, s, first + j + column, turned + column * RUN_ELEMENTS * size, run,
                          index + i);
