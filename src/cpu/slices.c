@@ -376,19 +376,19 @@ struct run {
     const unsigned char *x;
     size_t stride, count;
     uint64_t index, step;
-    bool masked; /* some are missing: NaNs, or integers that `missing` has */
-    const struct cpu_missing *missing;
 };
 
-/* The partial result of a slice; a new one is empty. NULL without memory. */
-static struct partial *partial(struct cpu_slices *s, size_t i)
+/* The partial result of a slice; a new one is empty. NULL, with `failed` set, without memory. */
+static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, size_t i)
 {
     if (!s->partial)
         s->partial = calloc(s->room, sizeof *s->partial);
     if (s->partial && !s->partial[i])
         s->partial[i] = malloc(sizeof *s->partial[i]);
-    if (!s->partial || !s->partial[i])
+    if (!s->partial || !s->partial[i]) {
+        z->failed = true;
         return NULL;
+    }
     if (!s->used[i])
         partial_clear(s->partial[i]);
     s->used[i] = true;
@@ -403,12 +403,13 @@ static void drain(struct cpu_slices *s, size_t i, struct partial *p)
     s->high[i] = s->low[i] = 0;
 }
 
-/* Makes sure that slices can have elements that are no numbers. False without memory. */
-static bool open_special(struct cpu_slices *s)
+/* Makes sure that slices can have elements that are no numbers. False, with `failed` set, without memory. */
+static bool open_special(struct cpu_slicer *z, struct cpu_slices *s)
 {
     if (!s->special)
         s->special = calloc(s->room, sizeof *s->special);
     s->special_used = s->special;
+    z->failed = z->failed || !s->special;
     return s->special;
 }
 
@@ -437,18 +438,18 @@ static inline void take_key(struct cpu_slices *sums, size_t at, double x)
 }
 
 /* Takes elements of a run until the sum of one does not fit. Returns how many. */
-static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices *sums, size_t at,
-                           enum element_type type, const struct run *run)
+static size_t take_fitting(const struct cpu_slicer *z, struct cpu_slice_special *special,
+                           struct cpu_slices *sums, size_t at, const struct run *run)
 {
     double high = sums->high[at], low = sums->low[at];
     size_t i;
 
     for (i = 0; i < run->count; i++) {
-        const double x = load(run->x + i * run->stride, type);
+        const double x = load(run->x + i * run->stride, z->type);
         double error, rest, sum, lower;
 
         if (isnan(x)) {
-            if (run->masked)
+            if (z->masked)
                 special->missing++;
             else if (special->nan++ == 0 || run->index + i * run->step < special->first_nan)
                 special->first_nan = run->index + i * run->step;
@@ -476,43 +477,42 @@ static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices 
 
 /* Takes elements into a slice: numbers of a float type into the sum and the keys that number `at` of
    `sums` has, and others are counted in s. If a sum does not fit, it goes to the partial result of the
-   slice, together with the element; integers always do. False without memory. */
-static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
-                            enum element_type type, const struct run *run)
+   slice, together with the element; integers always do. */
+static void take_one_by_one(struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
+                            struct cpu_slices *sums, size_t at, struct run left)
 {
-    const bool floats = element_is_float(type);
-    struct run left = *run;
+    const bool floats = element_is_float(z->type);
     struct partial *p;
 
-    if (floats && !open_special(s))
-        return false;
+    if (floats && !open_special(z, s))
+        return;
     while (left.count > 0) {
-        const size_t done = floats ? take_fitting(&s->special[slice], sums, at, type, &left) : 0;
+        const size_t done = floats ? take_fitting(z, &s->special[slice], sums, at, &left) : 0;
 
         left.x += done * left.stride;
         left.index += done * left.step;
         left.count -= done;
         if (left.count == 0)
             break;
-        p = partial(s, slice);
+        p = partial_of(z, s, slice);
         if (!p)
-            return false;
+            return;
         drain(sums, at, p);
-        if (floats || !left.masked || !cpu_missing_has(left.missing, left.x))
-            partial_take_element(p, type, left.x, left.index);
+        if (floats || !z->masked || !cpu_missing_has(&z->missing, left.x))
+            partial_take_element(p, z->type, left.x, left.index);
         left.x += left.stride;
         left.index += left.step;
         left.count--;
     }
-    return true;
 }
 
-/* Adds some to those of a slice. False without memory. */
-static bool special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x)
+/* Adds some to those of a slice. False, with `failed` set, without memory. */
+static bool special_add(struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
+                        const struct cpu_slice_special *x)
 {
     struct cpu_slice_special *to;
 
-    if (!open_special(s))
+    if (!open_special(z, s))
         return false;
     to = &s->special[slice];
     if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
@@ -1107,15 +1107,6 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
     p->count = count;
 }
 
-/* The partial result of a slice; a new one is empty. NULL, with `failed` set, without memory. */
-static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, size_t i)
-{
-    struct partial *p = partial(s, i);
-
-    z->failed = z->failed || !p;
-    return p;
-}
-
 /* Sets the index of an element of a slice, if it is one of `present` that were taken as if they
    were neighbours, from this index on, to what it is among all `count` at x. */
 static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, size_t count,
@@ -1295,15 +1286,13 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
                 clear_extremes(to, at + row, at + row + 1);
                 if (length >= SPECIAL_ROW)
                     take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
-                else if (!take_one_by_one(s, first + i + row, to, at + row, z->type,
-                                          &(struct run){.x = x + (i + row) * bytes,
-                                                        .stride = element_size(z->type),
-                                                        .count = length,
-                                                        .index = index,
-                                                        .step = 1,
-                                                        .masked = z->masked,
-                                                        .missing = &z->missing}))
-                    z->failed = true;
+                else
+                    take_one_by_one(z, s, first + i + row, to, at + row,
+                                    (struct run){.x = x + (i + row) * bytes,
+                                                 .stride = element_size(z->type),
+                                                 .count = length,
+                                                 .index = index,
+                                                 .step = 1});
             }
             if (!begin)
                 add_slice(z, s, first + i + row, to, at + row);
@@ -1326,22 +1315,35 @@ struct column_call {
     uint64_t index;
 };
 
+/* A call for columns that are as many as the kernel's, whose sums are those of slicer->folded. */
+static struct column_call call_of(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                  const unsigned char *x, size_t stride, size_t columns,
+                                  uint64_t index)
+{
+    return (struct column_call){.slicer = z,
+                                .slices = s,
+                                .first = first,
+                                .sums = &z->folded,
+                                .x = x,
+                                .stride = stride,
+                                .folded = columns,
+                                .fold = 1,
+                                .index = index};
+}
+
 /* Takes elements that a kernel left. */
 static void take_left(void *context, size_t column, size_t row, size_t rows)
 {
     const struct column_call *c = context;
-    const enum element_type type = c->slicer->type;
+    const size_t size = element_size(c->slicer->type);
 
-    if (!take_one_by_one(c->slices, c->first + column % c->folded, c->sums, c->sums_first + column,
-                         type,
-                         &(struct run){.x = c->x + row * c->stride + column * element_size(type),
-                                       .stride = c->stride,
-                                       .count = rows,
-                                       .index = c->index + row * c->fold + column / c->folded,
-                                       .step = c->fold,
-                                       .masked = c->slicer->masked,
-                                       .missing = &c->slicer->missing}))
-        c->slicer->failed = true;
+    take_one_by_one(c->slicer, c->slices, c->first + column % c->folded, c->sums,
+                    c->sums_first + column,
+                    (struct run){.x = c->x + row * c->stride + column * size,
+                                 .stride = c->stride,
+                                 .count = rows,
+                                 .index = c->index + row * c->fold + column / c->folded,
+                                 .step = c->fold});
 }
 
 /* Takes what a kernel has counted. */
@@ -1357,8 +1359,7 @@ static void take_counts(void *context, size_t column, size_t row,
         .positive = counts->positive,
         .negative = counts->negative};
 
-    if (!special_add(c->slices, c->first + column % c->folded, &special))
-        c->slicer->failed = true;
+    (void)special_add(c->slicer, c->slices, c->first + column % c->folded, &special);
 }
 
 /* Adds the missing elements that a kernel has counted, and sets the counts to 0. */
@@ -1370,9 +1371,7 @@ static void take_missing(const struct column_call *c, uint32_t *counts, size_t c
     for (size_t i = 0; i < columns; i++) {
         if (counts[i] == 0)
             continue;
-        if (i < all && !open_special(c->slices))
-            c->slicer->failed = true;
-        else if (i < all)
+        if (i < all && open_special(c->slicer, c->slices))
             c->slices->special[c->first + (i < c->folded ? i : i % c->folded)].missing += counts[i];
         counts[i] = 0;
     }
@@ -1405,29 +1404,22 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 {
     const size_t size = element_size(z->type), width = z->lanes * size;
     const size_t most = SCRATCH_BYTES / width;
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = &z->folded,
-                               .stride = width,
-                               .folded = columns,
-                               .fold = 1};
     const struct cpu_slice_results to = results_from(&z->folded, 0);
     unsigned char *wide;
 
     if (!open_scratch(z, &z->turned))
         return;
-    call.x = wide = z->turned;
+    wide = z->turned;
     begin(s, first + columns);
     clear_folded(z, z->lanes);
     for (size_t i = 0; i < rows; i += most) {
         const size_t n = rows - i < most ? rows - i : most;
+        struct column_call call = call_of(z, s, first, wide, width, columns, index + i);
 
         for (size_t row = 0; row < n; row++) {
             memcpy(wide + row * width, x + (i + row) * stride, columns * size);
             memset(wide + row * width + columns * size, 0, width - columns * size);
         }
-        call.index = index + i;
         run_columns(&call, n, z->lanes, &to);
     }
     for (size_t j = 0; j < columns; j++)
@@ -1440,19 +1432,12 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       uint64_t index)
 {
     struct cpu_slice_results to = results_from(s, first);
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = s,
-                               .sums_first = first,
-                               .x = x,
-                               .stride = stride,
-                               .folded = columns,
-                               .fold = 1,
-                               .index = index};
+    struct column_call call = call_of(z, s, first, x, stride, columns, index);
 
     if (columns == 0)
         return;
+    call.sums = s;
+    call.sums_first = first;
     to.begin = begin_columns(s, first, first + columns);
     if (to.begin)
         clear_extremes(s, first, first + columns);
@@ -1478,16 +1463,9 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 {
     const size_t stride = columns * fold * element_size(z->type);
     const struct cpu_slice_results to = results_from(&z->folded, 0);
-    struct column_call call = {.slicer = z,
-                               .slices = s,
-                               .first = first,
-                               .sums = &z->folded,
-                               .x = x,
-                               .stride = stride,
-                               .folded = columns,
-                               .fold = fold,
-                               .index = index};
+    struct column_call call = call_of(z, s, first, x, stride, columns, index);
 
+    call.fold = fold;
     begin(s, first + columns);
     clear_folded(z, columns * fold);
     run_columns(&call, rows / fold, columns * fold, &to);
@@ -1835,8 +1813,7 @@ static void take_nan(struct cpu_slicer *z, const struct place *p, size_t i)
     const struct cpu_slice_special nan = {
         .missing = UINT64_MAX, .nan = 1, .first_nan = p->index + (p->rows ? column : row)};
 
-    if (!special_add(p->slices, p->first + (p->rows ? row : column), &nan))
-        z->failed = true;
+    (void)special_add(z, p->slices, p->first + (p->rows ? row : column), &nan);
 }
 
 /* Makes elements those of the type they are taken as, with a NaN in the place of each that is
@@ -2054,10 +2031,8 @@ static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t 
         take_present_rows(z, s, slice, z->present, 1, present, index);
     else
         begin_all(s, slice + 1);
-    if (!special_add(s, slice, &missing)) {
-        z->failed = true;
+    if (!special_add(z, s, slice, &missing))
         return;
-    }
     find_place(z, &s->special[slice].first_nan, x, length, present, index);
     if (s->used[slice])
         find_places(z, s->partial[slice], x, length, present, index);
@@ -2470,8 +2445,8 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 
         if (isnan(found->high[at]))
             continue;
-        if (some.missing > 0 && !special_add(s, first + i, &some))
-            z->failed = true;
+        if (some.missing > 0)
+            (void)special_add(z, s, first + i, &some);
         if (!s->fast) {
             p = partial_of(z, s, first + i);
             if (p)
@@ -2503,8 +2478,8 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct c
             take_place(&s->places[i], false, other->places[k].min_key, other->places[k].min_index);
             take_place(&s->places[i], true, other->places[k].max_key, other->places[k].max_index);
         }
-        if (slices_is_special(other, k) && !special_add(s, i, &other->special[k]))
-            z->failed = true;
+        if (slices_is_special(other, k))
+            (void)special_add(z, s, i, &other->special[k]);
         if (!other->used[k])
             continue;
         p = partial_of(z, s, i);
