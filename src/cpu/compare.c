@@ -430,27 +430,21 @@ ELEMENT_FLOAT_TABLE(CHECK_PRODUCTS)
 ELEMENT_FLOAT8_TABLE(CHECK_PRODUCTS)
 #undef CHECK_PRODUCTS
 
-static ALWAYS_INLINE void multiply_floats(double *product, const unsigned char *a,
-                                          const unsigned char *b, size_t n, enum element_type type)
+/* Multiplies elements of a type, which is a constant. */
+static ALWAYS_INLINE void multiply(struct cpu_compare *c, const unsigned char *a,
+                                   const unsigned char *b, size_t n, enum element_type type)
 {
     const size_t size = element_formats[type].size;
 
-    for (size_t i = 0; i < n; i++)
-        product[i] = element_value(type, element_bits(size, a + i * size)) *
-                     element_value(type, element_bits(size, b + i * size));
-}
+    for (size_t i = 0; i < n; i++) {
+        const double x = element_value(type, element_bits(size, a + i * size));
+        const double y = element_value(type, element_bits(size, b + i * size));
 
-static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned char *a,
-                                            const unsigned char *b, size_t n,
-                                            enum element_type type)
-{
-    const size_t size = element_formats[type].size;
-
-    /* Unsigned integers of 32 bits are those of the uint64_t. */
-    for (size_t i = 0; i < n; i++)
-        product[i] =
-            (int64_t)((uint64_t)(int64_t)element_value(type, element_bits(size, a + i * size)) *
-                      (uint64_t)(int64_t)element_value(type, element_bits(size, b + i * size)));
+        if (element_is_integer(type)) /* those of u32 are a uint64_t's */
+            c->scratch.integers[i] = (int64_t)((uint64_t)(int64_t)x * (uint64_t)(int64_t)y);
+        else
+            c->scratch.floats[i] = x * y;
+    }
 }
 
 /* Adds the products of integers of 64 bits. */
@@ -503,13 +497,9 @@ static void add_doubles(struct cpu_compare *c, const unsigned char *a, const uns
     exact_wide_add_products(&c->products, x, y, n);
 }
 
-#define MULTIPLY_FLOATS(CONSTANT, ...)                                   \
-    case ELEMENT_##CONSTANT:                                             \
-        multiply_floats(c->scratch.floats, a, b, n, ELEMENT_##CONSTANT); \
-        break;
-#define MULTIPLY_INTEGERS(CONSTANT, ...)                                     \
-    case ELEMENT_##CONSTANT:                                                 \
-        multiply_integers(c->scratch.integers, a, b, n, ELEMENT_##CONSTANT); \
+#define MULTIPLY(CONSTANT, ...)                   \
+    case ELEMENT_##CONSTANT:                      \
+        multiply(c, a, b, n, ELEMENT_##CONSTANT); \
         break;
 
 /* Adds the products of finite elements of two types. */
@@ -547,11 +537,11 @@ static void add_products(struct cpu_compare *c, const unsigned char *a, const un
     case ELEMENT_U64:
         add_long(c, a, b, n);
         return;
-        MULTIPLY_FLOATS(F32)
-        MULTIPLY_FLOATS(F16)
-        MULTIPLY_FLOATS(BF16)
-        ELEMENT_FLOAT8_TABLE(MULTIPLY_FLOATS)
-        SHORT_INTEGERS(MULTIPLY_INTEGERS)
+        MULTIPLY(F32)
+        MULTIPLY(F16)
+        MULTIPLY(BF16)
+        ELEMENT_FLOAT8_TABLE(MULTIPLY)
+        SHORT_INTEGERS(MULTIPLY)
     }
     c->product.kernel(&c->product, &c->scratch, n, 0);
 }
