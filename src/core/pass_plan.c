@@ -579,17 +579,6 @@ static void plan_next_cells(struct pass_plan *s)
     plan_cells(s, cells, count);
 }
 
-/* The cells that the next pass is to tally. */
-static const struct tally_plan *plan_pass_cells(struct pass_plan *s)
-{
-    if (s->begun)
-        plan_next_cells(s);
-    else
-        plan_first_cells(s);
-    s->planned = true;
-    return &s->cells;
-}
-
 /*
  * Order statistics that a pass has found.
  */
@@ -954,8 +943,14 @@ unsigned pass_plan_next(struct pass_plan *s, const struct tally_plan *plans[TALL
     } else if (!s->histogram_done) {
         plan_histogram(s);
     }
-    if (s->uses_cells)
-        plans[count++] = plan_pass_cells(s);
+    if (s->uses_cells) {
+        if (s->begun)
+            plan_next_cells(s);
+        else
+            plan_first_cells(s);
+        s->planned = true;
+        plans[count++] = &s->cells;
+    }
     if (s->uses_other)
         plans[count++] = &s->other;
     return count;
