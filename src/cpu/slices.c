@@ -11,6 +11,7 @@
 #include "cpu/convert.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
+#include "sys/bytes.h"
 #include "sys/inline.h"
 
 /*
@@ -18,29 +19,15 @@
  * which are its bits, or, of a negative one, all but the sign inverted.
  */
 
-/* Keys that are written or converted together: compilers make vectors of loops of known length. */
-#define KEYS_TOGETHER 8
-
 /* Makes keys of `size` bytes the one that any other is less than, or more. */
 static inline void clear_keys(void *keys, size_t count, size_t size, bool min)
 {
     const int32_t narrow = min ? INT32_MAX : INT32_MIN;
     const int64_t wide = min ? INT64_MAX : INT64_MIN;
-    size_t i = 0;
 
-    if (size == sizeof narrow) {
-        for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
-            for (size_t k = 0; k < KEYS_TOGETHER; k++)
-                ((int32_t *)keys)[i + k] = narrow;
-        for (; i < count; i++)
-            ((int32_t *)keys)[i] = narrow;
-    } else {
-        for (; i + KEYS_TOGETHER <= count; i += KEYS_TOGETHER)
-            for (size_t k = 0; k < KEYS_TOGETHER; k++)
-                ((int64_t *)keys)[i + k] = wide;
-        for (; i < count; i++)
-            ((int64_t *)keys)[i] = wide;
-    }
+    if (count > 0)
+        memcpy(keys, size == sizeof narrow ? (const void *)&narrow : &wide, size);
+    bytes_repeat(keys, size, count * size);
 }
 
 /* The v_order of the bits of a binary32. */
@@ -972,6 +959,9 @@ static inline int64_t wide_integer(int64_t key)
 {
     return (int64_t)(exact_bits(wide_value(key) + 0x1.8p52) - exact_bits(0x1.8p52));
 }
+
+/* Keys that are converted together: compilers make vectors of loops of known length. */
+#define KEYS_TOGETHER 8
 
 /* Keys of extremes as numbers. */
 static inline void convert_keys(double *to, const void *keys, size_t i, size_t size, size_t count)
