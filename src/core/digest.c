@@ -97,9 +97,9 @@ void digest_add_pairs(struct digest_tile *tile, const struct digest_factors *fac
     const unsigned char *bytes = words;
 
     for (size_t i = first; i < first + count; i++, bytes += 8) {
-        uint64_t pair, even, odd, sum;
+        const uint64_t pair = element_bits(sizeof pair, bytes);
+        uint64_t even, odd, sum;
 
-        memcpy(&pair, bytes, sizeof pair);
         if (watch)
             watch->carries |= (pair & watch->exponent) + watch->one;
         even = pair & UINT32_MAX;

@@ -339,7 +339,7 @@ static bool reduce_filled(struct engine_worker *worker, const unsigned char *dat
     const unsigned char *sample = worker->present + count / 2 * worker->missing.size;
     const uint64_t min_index = p->min_index, max_index = p->max_index;
     const size_t missing =
-        cpu_missing_stand_in(&worker->missing, worker->present, data, count, worker->other);
+        worker->missing.stand_in(&worker->missing, worker->present, data, count, worker->other);
     const int here = exponent_of(type, sample), other = exponent_of(type, worker->other);
     bool good;
 
@@ -449,7 +449,7 @@ static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk
             } else if (worker->lacking && worker->has_other && !chunk->place) {
                 good = reduce_filled(worker, data, some, index);
             } else {
-                present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
+                present = worker->missing.leave_out(&worker->missing, worker->present, data, some);
                 worker->lacking = present < some;
                 if (worker->fills && worker->lacking && present > 0)
                     good = choose_other(worker, present);

@@ -166,7 +166,12 @@ struct cpu_missing {
     unsigned count;
     uint64_t add[CPU_MISSING_MAX], last[CPU_MISSING_MAX];
     size_t size; /* bytes of an element */
+    /* Returns how many of `count` elements at `from`, in this machine's byte order, are not missing.
+       Unless that is all of them, they are at `to` then, one after the other. `to` has room for all of
+       them, and does not overlap `from`. */
     size_t (*leave_out)(const struct cpu_missing *, void *to, const void *from, size_t count);
+    /* Copies `count` elements, of at most 2^20 bytes, to `to`, with that at `other` in place of each
+       that is missing. Returns how many these are. NULL for elements of 1 byte. */
     size_t (*stand_in)(const struct cpu_missing *, void *to, const void *from, size_t count,
                        const void *other);
 };
@@ -225,9 +230,9 @@ struct cpu_kernels {
     /* Whether CPU_SAME elements at `wide` are the f32 that `widen` makes of f16 or bf16. NULL for other
        types. */
     bool (*same_widened[ELEMENT_FLOATS])(const void *narrow, const void *wide);
-    /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
+    /* By the size of elements, 1 << i bytes: leave_out of struct cpu_missing. */
     size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
-    /* By the size, too: cpu_missing_stand_in. NULL for 1 byte. */
+    /* By the size, too: stand_in. */
     size_t (*stand_in[4])(const struct cpu_missing *, void *to, const void *from, size_t count,
                           const void *other);
     /* By the size of keys, too: sorts each column of `rows` rows of CPU_SORT_BYTES bytes, keys as of

@@ -54,15 +54,8 @@ INLINE_TARGET struct bit_extremes extremes32_bits(const struct extremes32 *e)
 INLINE_TARGET size_t bin_of(const unsigned char *x, size_t i, enum element_type type)
 {
     const size_t size = element_formats[type].size;
-    uint32_t word;
-    uint16_t half;
 
-    if (size == sizeof word) {
-        memcpy(&word, x + i * sizeof word, sizeof word);
-        return word >> 27 & (CPU_EXPONENT_BINS - 1);
-    }
-    memcpy(&half, x + i * sizeof half, sizeof half);
-    return half >> 11 & (CPU_EXPONENT_BINS - 1);
+    return element_bits(size, x + i * size) >> (8 * size - 5) & (CPU_EXPONENT_BINS - 1);
 }
 
 /* Adds the n finite values in the scratch, a multiple of V_LANES: the elements at x, or zeros in

@@ -54,7 +54,7 @@ size_t cpu_missing_find(const struct cpu_missing *m, void *scratch, const void *
     /* The element is among the `count` from `begin` on, number n of those that are not missing. */
     while (count > 1) {
         const size_t some = count / 2;
-        const size_t present = cpu_missing_leave_out(m, scratch, x + begin * m->size, some);
+        const size_t present = m->leave_out(m, scratch, x + begin * m->size, some);
 
         if (n < present) {
             count = some;

@@ -400,20 +400,12 @@ static bool open_special(struct cpu_slicer *z, struct cpu_slices *s)
     return s->special;
 }
 
-/* The value of an element. */
+/* The value of an element; soon, of the types that most are. */
 static inline double load(const unsigned char *x, enum element_type type)
 {
-    float single;
-    double number;
-
-    if (type == ELEMENT_F32) {
-        memcpy(&single, x, sizeof single);
-        return (double)single;
-    }
-    if (type != ELEMENT_F64)
-        return element_load(type, x);
-    memcpy(&number, x, sizeof number);
-    return number;
+    return type == ELEMENT_F32   ? element_value(ELEMENT_F32, element_bits(sizeof(float), x))
+           : type == ELEMENT_F64 ? element_value(ELEMENT_F64, element_bits(sizeof(double), x))
+                                 : element_load(type, x);
 }
 
 /* Takes the key of an element that is no NaN. */
@@ -1146,7 +1138,7 @@ static void reduce_present(struct cpu_slicer *z, struct partial *sides, const un
 
     for (size_t i = 0; i < count; i += most, x += most * size, index += most) {
         const size_t some = count - i < most ? count - i : most;
-        const size_t present = cpu_missing_leave_out(&z->missing, z->present, x, some);
+        const size_t present = z->missing.leave_out(&z->missing, z->present, x, some);
 
         reduce(z, sides, present < some ? z->present : x, present, index);
         r->partial.missing += some - present;
@@ -1561,9 +1553,8 @@ static void make_magnitudes(enum element_type type, unsigned char *to, const uns
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
+        uint64_t bits = element_bits(sizeof bits, x + i * sizeof bits);
 
-        memcpy(&bits, x + i * sizeof bits, sizeof bits);
         if (type == ELEMENT_I64 && bits >> 63)
             bits = -bits;
         memcpy(to + i * sizeof bits, &bits, sizeof bits);
@@ -1579,7 +1570,7 @@ static const unsigned char *with_zeros(struct cpu_slicer *z, const unsigned char
     if (!z->masked || element_is_float(z->type))
         return x;
     /* A block, which BLOCK_BYTES_MOST limits. */
-    (void)cpu_missing_stand_in(&z->missing, z->present, x, count, &none);
+    (void)z->missing.stand_in(&z->missing, z->present, x, count, &none);
     return z->present;
 }
 
@@ -1595,8 +1586,8 @@ static bool make(struct cpu_slicer *z, enum cpu_derived which, unsigned char *to
     }
     /* Most pieces that follow one without any have none. */
     if (!z->derived[which]->lacking &&
-        cpu_missing_leave_out(&z->counted[which], (unsigned char *)z->made[0] + COUNTED_BYTES, x,
-                              count) == count)
+        z->counted[which].leave_out(&z->counted[which], (unsigned char *)z->made[0] + COUNTED_BYTES,
+                                    x, count) == count)
         return false;
     find_missing(&z->counted[which], to, x, count);
     z->derived[which]->lacking = memchr(to, 0xff, count);
@@ -1822,7 +1813,7 @@ static void mask(struct cpu_slicer *z, unsigned char *to, const unsigned char *x
             memcpy(m->masked, m->given, some * size);
         else
             cpu_convert(z->kernels, m->masked, z->type, m->given, z->given, some);
-        if (z->nans.count > 0 && cpu_missing_leave_out(&z->nans, m->aside, m->given, some) < some) {
+        if (z->nans.count > 0 && z->nans.leave_out(&z->nans, m->aside, m->given, some) < some) {
             find_missing(&z->nans, m->gone, m->given, some);
             for (size_t j = 0; j < some; j++)
                 if (m->gone[j])
@@ -2000,7 +1991,7 @@ static bool misses_some(struct cpu_slicer *z, const unsigned char *x, size_t cou
     for (size_t i = 0; i < count; i += most) {
         const size_t some = count - i < most ? count - i : most;
 
-        if (cpu_missing_leave_out(&z->missing, z->present, x + i * size, some) < some)
+        if (z->missing.leave_out(&z->missing, z->present, x + i * size, some) < some)
             return true;
     }
     return false;
@@ -2010,7 +2001,7 @@ static bool misses_some(struct cpu_slicer *z, const unsigned char *x, size_t cou
 static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
                              const unsigned char *x, size_t length, uint64_t index)
 {
-    const size_t present = cpu_missing_leave_out(&z->missing, z->present, x, length);
+    const size_t present = z->missing.leave_out(&z->missing, z->present, x, length);
     const struct cpu_slice_special missing = {.missing = length - present};
 
     if (present == length) {

@@ -85,7 +85,7 @@ static void take_side(struct cpu_split *s, struct side *side, const void *data, 
     size_t there = count;
 
     if (!side->all)
-        there = cpu_missing_leave_out(&side->others, s->packed, data, count);
+        there = side->others.leave_out(&side->others, s->packed, data, count);
     side->reducer.kernel(&side->reducer, there < count ? s->packed : data, there, 0);
 }
 
@@ -94,7 +94,7 @@ void cpu_split_take(struct cpu_split *s, const void *data, size_t count)
     take_side(s, &s->lower, data, count);
     take_side(s, &s->upper, data, count);
     if (s->has_equal)
-        s->sides.zeros += count - cpu_missing_leave_out(&s->equal, s->packed, data, count);
+        s->sides.zeros += count - s->equal.leave_out(&s->equal, s->packed, data, count);
 }
 
 void cpu_split_take_same(struct cpu_split *s, const void *element, uint64_t times)

@@ -290,10 +290,7 @@ static size_t search_bounds(const struct tally_plan *plan, double x)
 /* The bin of the element at place[i], as a kernel found it. */
 static uint32_t place_bin(const double *place, size_t i)
 {
-    uint64_t bits;
-
-    memcpy(&bits, place + i, sizeof bits);
-    return (uint32_t)bits;
+    return (uint32_t)exact_bits(place[i]);
 }
 
 /* Adds to the counter that an element has in its set. */
