@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "core/product.h"
+#include "core/bits.h"
 
 /* A number below 2^127 - 1. */
 struct digest {

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "core/bits.h"
-#include "core/product.h"
 
 /* The exponent of the least positive binary64. */
 #define DIGITS_LEAST_EXPONENT (-1074)

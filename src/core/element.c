@@ -22,15 +22,6 @@ const char *element_name(enum element_type type)
     return element_names[type].name;
 }
 
-bool element_host_is_big(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-
-    memcpy(&first, &one, 1);
-    return first == 0;
-}
-
 /* The byte orders that a name may begin with. NumPy writes '|' where there is no byte order to
    speak of. */
 struct order_prefix {

@@ -289,7 +289,10 @@ uint64_t element_cut(enum element_type type, double x);
 uint64_t element_key_bits(enum element_type type, int64_t key);
 
 /* Whether this machine stores numbers with the most significant byte first. */
-bool element_host_is_big(void);
+static inline bool element_host_is_big(void)
+{
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+}
 
 /* Reverses the bytes of each of `count` elements of `size` bytes (1, 2, 4 or 8), from `from` to
    `to`, which are the same place or do not overlap. */

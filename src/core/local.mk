@@ -22,7 +22,6 @@ library_sources += \
 	src/core/order.c src/core/order.h \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
-	src/core/product.h \
 	src/core/progress.h \
 	src/core/quantile.c src/core/quantile.h src/core/quantile_place.h \
 	src/core/ranges.c src/core/ranges.h \

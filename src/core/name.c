@@ -43,12 +43,12 @@ const char *name_both(char name[NAME_BOTH_MAX], const char *path, const char *ar
 /* FNV-1a, of the texts with the NUL between them. */
 uint64_t name_hash(const char *one, const char *other)
 {
+    const uint64_t prime = UINT64_C(0x100000001b3);
     uint64_t h = UINT64_C(0xcbf29ce484222325);
 
-    for (const char *p = one; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    h *= UINT64_C(0x100000001b3);
-    for (const char *p = other ? other : ""; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    for (; *one; one++)
+        h = (h ^ (unsigned char)*one) * prime;
+    for (h *= prime; other && *other; other++)
+        h = (h ^ (unsigned char)*other) * prime;
     return h ^ h >> 32;
 }

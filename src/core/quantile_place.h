@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "core/product.h"
+#include "core/bits.h"
 
 /* q = numerator / denominator, from 0 to 1. The denominator is at most QUANTILE_DENOMINATOR_MAX; of
    a decimal it is a power of ten. */

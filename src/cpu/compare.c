@@ -826,11 +826,9 @@ void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
 static uint64_t convert_key(const struct cpu_compare *c, enum element_type to,
                             enum element_type from, uint64_t key)
 {
-    const uint64_t bits = order_bits(from, key);
     unsigned char element[8], converted[8];
 
-    for (size_t size = element_size(from), i = 0; i < size; i++)
-        element[i] = (unsigned char)(bits >> 8 * (element_host_is_big() ? size - 1 - i : i));
+    element_store(element_size(from), element, order_bits(from, key));
     cpu_convert(c->kernels, converted, to, element, from, 1);
     return order_key(to, order_load(to, converted));
 }
