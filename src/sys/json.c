@@ -14,8 +14,11 @@ void json_string(FILE *out, const char *string)
     char escaped[ESCAPE_MAX];
 
     putc('"', out);
-    while (*string)
-        fwrite(escaped, 1, escape_next(escaped, &string, ESCAPE_JSON), out);
+    while (*string) {
+        const size_t length = escape_next(escaped, &string, ESCAPE_JSON);
+
+        fwrite(escaped, 1, length, out);
+    }
     putc('"', out);
 }
 

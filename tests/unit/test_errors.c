@@ -171,12 +171,12 @@ static void check_diff(void)
                   {.name = x, .paths = c, .count = 1, .input = &options.input}}};
     struct diff *diff = diff_new(&request);
     const struct error *error;
-    const char *name;
+    const char *name, *array;
     bool failed = diff && !diff_run(diff);
 
-    error = failed ? diff_error(diff, 0, &name) : NULL;
+    error = failed ? diff_error(diff, 0, &name, &array) : NULL;
     tap_ok(
-        error && strcmp(name, "none") == 0 && !diff_error(diff, 1, &name) &&
+        error && strcmp(name, "none") == 0 && !diff_error(diff, 1, &name, &array) &&
             is_error(error, ERROR_READ, ADVICE_NONE, ERROR_NO_OFFSET, "No such file or directory"),
         "a side that is not there");
     if (diff)
@@ -185,7 +185,7 @@ static void check_diff(void)
     request.sides[DIFF_A].paths = b;
     diff = diff_new(&request);
     failed = diff && !diff_run(diff);
-    error = failed ? diff_error(diff, 0, &name) : NULL;
+    error = failed ? diff_error(diff, 0, &name, &array) : NULL;
     tap_ok(error && strcmp(name, "torn") == 0 && error->kind == ERROR_DATA && error->offset == 20,
            "a side that is damaged");
     if (diff)

@@ -176,7 +176,7 @@ static void say_zip_member(const struct unsupported_input *in, char *said)
 /* A header of tar without "ustar", as of version 7: the sum of its bytes, in octal digits which count as blanks. */
 static bool is_old_tar(const struct unsupported_input *in)
 {
-    unsigned long sum = 8 * ' ';
+    unsigned long sum = 8UL * ' ';
     char digits[8] = "";
 
     for (size_t i = 0; i < 512; i++)
