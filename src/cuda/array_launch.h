@@ -264,22 +264,23 @@ static inline struct cuda_gather cuda_gather_of(const struct view_layout *layout
     return gather;
 }
 
-/* Whether the elements of a layout, of `size` bytes, lie in rows of whole units, so few as struct cuda_rows has
-   them: sets these. */
+/* Whether the elements of a layout, of `size` bytes, lie in rows of whole units or words, so few as struct
+   cuda_rows has them: sets these. */
 static inline bool cuda_array_apart(const struct view_layout *layout, size_t size,
                                     struct cuda_rows *rows)
 {
-    uint64_t row;
+    uint64_t row, bits, step;
 
     if (layout->rank != 2 || layout->strides[1] != (int64_t)size)
         return false;
     row = layout->sizes[1] * size;
-    if (((uintptr_t)layout->data | (uint64_t)layout->strides[0] | row) % CUDA_ROWS_UNIT != 0 ||
-        layout->sizes[0] * row / CUDA_ROWS_UNIT > CUDA_ROWS_MOST ||
-        (uint64_t)layout->strides[0] / CUDA_ROWS_UNIT >= CUDA_ROWS_MOST)
+    bits = (uintptr_t)layout->data | (uint64_t)layout->strides[0] | row;
+    step = bits % CUDA_ROWS_UNIT == 0 ? CUDA_ROWS_UNIT : sizeof(uint32_t);
+    if (bits % step != 0 || layout->sizes[0] * row / step > CUDA_ROWS_MOST ||
+        (uint64_t)layout->strides[0] / step >= CUDA_ROWS_MOST)
         return false;
-    *rows =
-        cuda_rows_apart(layout->data, row / CUDA_ROWS_UNIT, layout->strides[0] / CUDA_ROWS_UNIT);
+    *rows = cuda_rows_apart(layout->data, step < CUDA_ROWS_UNIT, row / step,
+                            layout->strides[0] / (int64_t)step);
     return true;
 }
 

@@ -48,7 +48,7 @@ cuda_sources = \
 	src/cuda/reducer32.cuh \
 	src/cuda/reducer64.cuh \
 	src/cuda/reducer8.cuh \
-	src/cuda/rows.h \
+	src/cuda/rows.cuh src/cuda/rows.h \
 	src/cuda/shared.cuh \
 	src/cuda/slice_choice.cuh \
 	src/cuda/slice_extremes.cu \

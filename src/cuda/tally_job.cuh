@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "cuda/missing.cuh"
+#include "cuda/rows.cuh"
 #include "cuda/tally_launch.h"
 
 #ifndef DYNAMIC_SHARED
@@ -90,8 +91,9 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         return SIZE >= 4 ? __byte_perm(w, 0, 0x0123) : SIZE == 2 ? __byte_perm(w, 0, 0x2301) : w;
     }
 
-    /* The first `count` elements of 16 bytes, and zeros: nothing behind them is read. */
-    __device__ static __forceinline__ uint4 fetch_part(const uint4 *from, unsigned count)
+    /* The first `count` elements of unit number `at`, and zeros: nothing behind them is read. */
+    __device__ static __forceinline__ uint4 fetch_part(const struct cuda_rows &rows, uint64_t at,
+                                                       unsigned count)
     {
         uint32_t word[4] = {0, 0, 0, 0};
 
@@ -102,11 +104,13 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
             if (SIZE >= 4)
 #pragma unroll
                 for (int w = i * SIZE / 4; w < (i + 1) * SIZE / 4; w++)
-                    word[w] = ((const uint32_t *)from)[w];
+                    word[w] = *word_of_rows(rows, at, w);
             else if (SIZE == 2)
-                word[i / 2] |= (uint32_t)((const uint16_t *)from)[i] << i % 2 * 16;
+                word[i / 2] |= (uint32_t)((const uint16_t *)word_of_rows(rows, at, i / 2))[i % 2]
+                               << i % 2 * 16;
             else
-                word[i / 4] |= (uint32_t)((const uint8_t *)from)[i] << i % 4 * 8;
+                word[i / 4] |= (uint32_t)((const uint8_t *)word_of_rows(rows, at, i / 4))[i % 4]
+                               << i % 4 * 8;
         }
         return make_uint4(word[0], word[1], word[2], word[3]);
     }
@@ -129,7 +133,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
 #pragma unroll
             for (int j = 0; j < LOADS; j++) {
                 valid[j] = PER_LOAD;
-                load[j] = from[cuda_rows_place(&job->rows, load_0 + (unsigned)j * TALLY_THREADS)];
+                load[j] = load_apart<uint4>(job->rows, load_0 + (unsigned)j * TALLY_THREADS);
             }
         } else {
 #pragma unroll
@@ -140,7 +144,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
                 valid[j] = first >= job->count              ? 0
                            : job->count - first >= PER_LOAD ? PER_LOAD
                                                             : (unsigned)(job->count - first);
-                load[j] = fetch_part(from + cuda_rows_place(&job->rows, at), valid[j]);
+                load[j] = fetch_part(job->rows, at, valid[j]);
             }
         }
         if (job->swap)

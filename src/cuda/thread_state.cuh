@@ -8,7 +8,7 @@
 
 #include "core/partial.h"
 #include "cuda/missing.cuh"
-#include "cuda/rows.h"
+#include "cuda/rows.cuh"
 #include "cuda/types.cuh"
 
 /* An extreme, and the first tile that holds it. The complement of the order is kept for the
@@ -65,17 +65,15 @@ __device__ static __forceinline__ void load_units(const struct cuda_rows &rows, 
                                                   const Put &put)
 {
     const size_t first = (size_t)tile * BLOCK * UNROLL + threadIdx.x;
-    const Unit *const from = (const Unit *)rows.data;
 
-    static_assert(sizeof(Unit) == CUDA_ROWS_UNIT, "units");
     if (ONE_ROW || rows.inverse == 0) {
 #pragma unroll
         for (int j = 0; j < UNROLL; j++)
-            put(j, __ldcs(from + first + j * BLOCK));
+            put(j, __ldcs((const Unit *)rows.data + first + j * BLOCK));
     } else {
 #pragma unroll
         for (int j = 0; j < UNROLL; j++)
-            put(j, __ldcs(from + cuda_rows_place(&rows, first + j * BLOCK)));
+            put(j, load_apart<Unit>(rows, first + j * BLOCK));
     }
 }
 

@@ -100,12 +100,13 @@ static inline bool copy_out(void *to, const void *from, size_t size)
 
 #endif
 
-/* Copies bytes to memory as rows of so many units, `gap` units apart: there is room for them. Nothing says what
-   lies between them. */
+/* Copies bytes to memory as rows of so many units, or words, `gap` of them apart: there is room for them. Nothing
+   says what lies between them. */
 static inline bool copy_in_apart(struct cuda_rows *rows, void *to, const unsigned char *from,
-                                 size_t size, size_t row, size_t gap)
+                                 size_t size, bool words, size_t row, size_t gap)
 {
-    const size_t bytes = row * CUDA_ROWS_UNIT, pitch = (row + gap) * CUDA_ROWS_UNIT;
+    const size_t step = words ? sizeof(uint32_t) : CUDA_ROWS_UNIT;
+    const size_t bytes = row * step, pitch = (row + gap) * step;
     const size_t whole = size / bytes, all = whole * pitch + size % bytes;
     unsigned char *const apart = allocate(all + 1);
     bool good;
@@ -113,7 +114,7 @@ static inline bool copy_in_apart(struct cuda_rows *rows, void *to, const unsigne
     memset(apart, 0xa5, all);
     for (size_t i = 0; i <= whole; i++)
         memcpy(apart + i * pitch, from + i * bytes, i < whole ? bytes : size % bytes);
-    *rows = cuda_rows_apart(to, row, (int64_t)(row + gap));
+    *rows = cuda_rows_apart(to, words, row, (int64_t)(row + gap));
     good = copy_in(to, apart, all);
     free(apart);
     return good;

@@ -614,22 +614,24 @@ static void check_samples(size_t count)
     tap_family_end(&family, "quantiles by samples");
 }
 
-/* Rows of whole units of 16 bytes that lie apart, which kernels read where they are; so many elements that they
-   have whole tiles of them, or fewer. */
+/* Rows of whole units of 16 bytes, or words of 4, that lie apart, which kernels read where they are; so many
+   elements that they have whole tiles of them, or fewer. */
 static void check_apart(size_t count)
 {
     const uint64_t pitch = 1024;
     struct tap_family family = {0};
 
-    for (unsigned run = 0; run < 3 * ELEMENT_TYPES; run++) {
+    for (unsigned run = 0; run < 6 * ELEMENT_TYPES; run++) {
+        static const int64_t offs[] = {0, 16, 4};
         const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
+        const uint64_t few = rng_below(&rng, 2) ? 4 : 16;
         const size_t size = element_size(type);
         const struct shape s = {.type = element_name(type),
                                 .order = (gpr_order)rng_below(&rng, 3),
                                 .rank = 2,
-                                .sizes = {count / pitch, 16 * (1 + rng_below(&rng, pitch / 16))},
+                                .sizes = {count / pitch, few * (1 + rng_below(&rng, pitch / few))},
                                 .strides = {(int64_t)(pitch * size), (int64_t)size},
-                                .off = run < ELEMENT_TYPES ? 0 : 16};
+                                .off = offs[run / ELEMENT_TYPES % 3]};
         gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
         gpr_request *request = NULL;
         bool asked[OPS];

@@ -187,10 +187,12 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
                                      .multiprocessors = (int)blocks};
 
         if (apart) {
-            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : count * size / 32);
+            const bool words = rng_below(&rng, 2);
+            const size_t most = count * size / (words ? 8 : 32);
+            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : most);
 
             good = copy_in_apart(&launch.rows, to, (swap ? swapped : data) + at * size,
-                                 count * size, row, rng_below(&rng, row + 1));
+                                 count * size, words, row, rng_below(&rng, row + 1));
         } else {
             good = copy_in(to, (swap ? swapped : data) + at * size, count * size);
         }

@@ -265,7 +265,7 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
                        const char *what, unsigned launches, unsigned blocks, size_t shared)
 {
     const bool fine = plan->kind == TALLY_CELLS && plan->kept_cells > 0 && once_in(3);
-    const bool apart = once_in(3);
+    const bool apart = once_in(2), words = once_in(2);
     const size_t size = element_size(plan->type);
     const size_t counters =
         fine ? ((size_t)plan->kept_cells << plan->fine_bits) + 1 : tally_size(plan);
@@ -306,10 +306,10 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
         size_t row;
 
         launch.count = n - at < most ? n - at : most;
-        row = 1 + below(once_in(2) ? 20 : launch.count * size / 32 + 1);
+        row = 1 + below(once_in(2) ? 20 : launch.count * size / (words ? 8 : 32) + 1);
         good =
             (apart ? copy_in_apart(&launch.rows, memory, (launch.swap ? swapped : data) + at * size,
-                                   launch.count * size, row, below(row + 1))
+                                   launch.count * size, words, row, below(row + 1))
                    : copy_in(memory, (launch.swap ? swapped : data) + at * size,
                              launch.count * size)) &&
             run_kernel(&launch, blocks) &&
