@@ -227,7 +227,7 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
     struct cuda_rows rows;
     uint64_t n;
 
-    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows)) {
+    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows, &n)) {
         n = count - count % CUDA_TILES;
         return reduce(s, terms, rows, n, index, stream, error) &&
                reduce_copies(s, terms, layout, n, count, index, stream, error);

@@ -184,11 +184,11 @@ static bool tally_all(struct cuda_tallier *t, tally_rows *tally, struct error *e
 
     if (t->from_held)
         return tally_one_row(t, tally, t->kept.memory, t->held.count, error);
-    if (cuda_array_apart(layout, t->size, &rows) && layout->sizes[1] <= LAUNCH_MAX) {
-        const uint64_t many = LAUNCH_MAX / layout->sizes[1];
+    if (cuda_array_apart(layout, t->size, &rows, &at) && at <= LAUNCH_MAX) {
+        const uint64_t many = LAUNCH_MAX / at;
 
-        return tally_parts(t, tally, rows, count, many * layout->sizes[1],
-                           (int64_t)many * layout->strides[0], error);
+        return tally_parts(t, tally, rows, count, many * at, (int64_t)many * layout->strides[0],
+                           error);
     }
     if (!cuda_array_is_row(layout, t->size) || off % t->size != 0)
         return tally_copies(t, tally, 0, count, error);

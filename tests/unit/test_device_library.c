@@ -621,20 +621,28 @@ static void check_apart(size_t count)
     const uint64_t pitch = 1024;
     struct tap_family family = {0};
 
-    for (unsigned run = 0; run < 6 * ELEMENT_TYPES; run++) {
+    for (unsigned run = 0; run < 8 * ELEMENT_TYPES; run++) {
         static const int64_t offs[] = {0, 16, 4};
         const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
         const uint64_t few = rng_below(&rng, 2) ? 4 : 16;
         const size_t size = element_size(type);
-        const struct shape s = {.type = element_name(type),
-                                .order = (gpr_order)rng_below(&rng, 3),
-                                .rank = 2,
-                                .sizes = {count / pitch, few * (1 + rng_below(&rng, pitch / few))},
-                                .strides = {(int64_t)(pitch * size), (int64_t)size},
-                                .off = offs[run / ELEMENT_TYPES % 3]};
-        gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
+        struct shape s = {.type = element_name(type),
+                          .order = (gpr_order)rng_below(&rng, 3),
+                          .rank = 2,
+                          .sizes = {count / pitch, few * (1 + rng_below(&rng, pitch / few))},
+                          .strides = {(int64_t)(pitch * size), (int64_t)size},
+                          .off = offs[run / ELEMENT_TYPES % 3]};
+        gpr_input *here, *there;
         gpr_request *request = NULL;
         bool asked[OPS];
+
+        if (run >= 6 * ELEMENT_TYPES) { /* rows of one element */
+            s.rank = 1;
+            s.strides[0] = (int64_t)((2 + rng_below(&rng, 2)) * size);
+            s.sizes[0] = count / 3 - rng_below(&rng, 9);
+        }
+        here = open_view(&s, false);
+        there = open_view(&s, true);
 
         for (size_t i = 0; i < (count + 16) * size; i++)
             host[i] = (unsigned char)rng_below(&rng, type == ELEMENT_BOOL ? 2 : 256);
@@ -646,12 +654,12 @@ static void check_apart(size_t count)
                   gpr_request_histogram(request, BINS_MAX, -100, 100) == GPR_OK),
              "a request");
         for (size_t i = 0; i < OPS; i++) {
-            asked[i] = rng_below(&rng, 6) == 0;
+            asked[i] = i == run % OPS || rng_below(&rng, 6) == 0;
             must(!asked[i] || gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
         }
         draw_tallier();
         tap_case(&family, is_same_reduction(here, there, request, asked, false),
-                 "run %u: %s, rows of %" PRIu64 ": %s", run, s.type, s.sizes[1],
+                 "run %u: %s, rank %u, rows of %" PRIu64 ": %s", run, s.type, s.rank, s.sizes[1],
                  gpr_error_text(context));
         gpr_request_free(request);
         gpr_close(here);
