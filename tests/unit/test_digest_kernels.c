@@ -156,7 +156,7 @@ static int measure(size_t bytes)
         const size_t count = bytes / element_size(types[i]);
         const struct cuda_digest_launch l = {.type = types[i],
                                              .counts = true,
-                                             .rows.data = memory,
+                                             .data = memory,
                                              .count = count,
                                              .partial = partial,
                                              .scratch = scratch,

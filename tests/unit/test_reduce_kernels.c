@@ -188,8 +188,8 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
 
         if (apart) {
             const bool words = rng_below(&rng, 2);
-            const size_t most = count * size / (words ? 8 : 32);
-            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : most);
+            const size_t longest = count * size / (words ? 8 : 32);
+            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : longest);
 
             good = copy_in_apart(&launch.rows, to, (swap ? swapped : data) + at * size,
                                  count * size, words, row, rng_below(&rng, row + 1));
