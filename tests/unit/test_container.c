@@ -462,6 +462,9 @@ static void check_recognise(void)
         {"\x8\0\0\0\0\0\0\0 \r\n{\"", 13, "safetensors"}, /* which is an error later */
         {"\x8\0\0\0\0\0\0\0 \r\n{", 12, NULL},
         {"\x8\0\0\0\0\0\0\0    ", 12, NULL},
+        {"\x8\0\0\0\0\0\0\0{\n\0\0\0\0\0\0", 16, NULL}, /* integers: 8 and 2683, */
+        {"\x8\0\0\0\0\0\0\0{\"\0\0\0\0\0\0", 16, NULL}, /* 8 and 8827 */
+        {"\2\0\0\0\0\0\0\0{}\0\0", 12, "safetensors"}, /* and something behind it: an error later */
         {"\2\0\0\0\0\0\0\0{", 9, NULL},
         {"\1\0\0\0\0\0\0\0{}", 10, NULL},
         {"\1\xe1\xf5\5\0\0\0\0{\"", 10, NULL}, /* 100,000,001 */

@@ -54,7 +54,8 @@ static bool is_blank(unsigned char byte)
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-/* 37 bits of the length, and 12 or more of how the header begins. Blanks before the { are an error later. */
+/* 37 bits of the length, and 14 or more of how the header begins. It has no NUL, as small integers of 64 bits
+   do, which may have such a length. Blanks before the { are an error later. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     size_t at = HEADER_PREFIX;
@@ -62,11 +63,14 @@ static bool recognise(const unsigned char *bytes, size_t size)
 
     while (at < size && is_blank(bytes[at]))
         at++;
-    if (at + 2 > size || bytes[at] != '{')
+    if (at + 2 > size || bytes[at++] != '{')
         return false;
+    while (at < size && is_blank(bytes[at]))
+        at++;
     length = bytes_number(bytes, HEADER_PREFIX, false);
     return length >= 2 && length <= HEADER_MAX &&
-           (bytes[at + 1] == '"' || bytes[at + 1] == '}' || is_blank(bytes[at + 1]));
+           (at == size || bytes[at] == '"' || bytes[at] == '}') &&
+           (at + 1 >= size || at + 1 >= HEADER_PREFIX + length || bytes[at + 1] != '\0');
 }
 
 /* Notes the error, if the reader of JSON does not: that something else stands there. */
