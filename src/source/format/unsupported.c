@@ -201,7 +201,8 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
  */
 
 /* A pickle of protocol 0 to 3 that begins with a class, or with a tuple that does: its module and its name are lines
-   (24 bits), before which stands the protocol (15), or after which its number, 0 (16). */
+   (24 bits), before which stands the protocol (15), or after which its number, 0, or 1 where Python 2 has written it
+   (14). */
 static bool is_pickle(const struct unsupported_input *in)
 {
     const unsigned char *b = in->bytes;
@@ -217,8 +218,10 @@ static bool is_pickle(const struct unsupported_input *in)
         else if (!isalnum(b[at]) && b[at] != '.' && b[at] != '_')
             return false;
     }
-    return lines == 2 && (marked || (at + 2 < in->size && (memcmp(b + at + 1, "q", 2) == 0 ||
-                                                           memcmp(b + at + 1, "p0", 2) == 0)));
+    if (lines < 2 || marked)
+        return lines == 2;
+    return at + 2 < in->size &&
+           ((b[at + 1] == 'q' && b[at + 2] < 2) || (b[at + 1] == 'p' && (b[at + 2] | 1) == '1'));
 }
 
 /* A serialised ModelProto: the version (11 bits) and the producer, a string of 4 characters or more
@@ -720,10 +723,11 @@ static const struct unsupported table[] = {
         "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", TORCH),
     PICKLED_DICT("\x80\4\x95", AT(8, "\0\0\0}")), PICKLE("\x80\4\x95", AT(8, "\0\0\0")),
     PICKLED_DICT("\x80\5\x95", AT(8, "\0\0\0}")), PICKLE("\x80\5\x95", AT(8, "\0\0\0")),
-    PICKLED_DICT("\x80\2}q\0"), PICKLE("\x80\2]q\0"),
+    PICKLED_DICT("\x80\2}q"), PICKLE("\x80\2]q"),
     PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"),
     PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"),
-    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"), PICKLE("", TEST(8, is_pickle)),
+    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"), PICKLED_DICT("(dp1\n"), PICKLE("(lp1\n"), PICKLE("cnumpy"),
+    PICKLE("", TEST(8, is_pickle)),
     GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
     GGML("algg", 5, "\0\0\0"),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
