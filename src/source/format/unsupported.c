@@ -677,6 +677,10 @@ static bool is_stl(const struct unsupported_input *in)
     ROW("a GRIB file", "GRIB", AT(7, edition_),                      \
         PYTHON("eccodes", MASKED("m['values']", "m['missingValue']", \
                                  "m") "(next(iter(eccodes.FileReader('FILE'))))"))
+#define BUFR(edition_) \
+    ROW("a BUFR file", "BUFR", AT(7, edition_), WORDS("bufr_dump of ecCodes prints its values"))
+#define MRC(stamp_) \
+    NAMED("an MRC file", AT(208, "MAP " stamp_), PYTHON("mrcfile", "mrcfile.open('FILE').data"))
 #define TIFF PYTHON("tifffile", "tifffile.imread('FILE')")
 #define SOUND PYTHON("soundfile", "soundfile.read('FILE')[0]")
 #define IMAGE PYTHON("imageio.v3", "imageio.v3.imread('FILE')")
@@ -744,6 +748,14 @@ static const struct unsupported table[] = {
         "numpy.array(sqlite3.connect('FILE').execute('{}').fetchall(), float)"), .detail = say_query),
     ROW("an Avro file", "Obj\x01", AT(6, "avro."), PYTHON("fastavro",
         "numpy.array([r['NAME'] for r in fastavro.reader(open('FILE', 'rb'))], float)")),
+    NAMED("an LMDB database", AT(16, "\xde\xc0\xef\xbe\1\0\0\0"), PYTHON("lmdb",
+        "numpy.frombuffer(lmdb.open('FILE', subdir=False).begin().get(b'NAME'), 'f4')")),
+    ROW("a TensorFlow checkpoint's index", "\0\0\6\x08", AT(5, "\x1a\2\x08\1"),
+        WORDS("tensorflow.train.load_checkpoint reads the arrays")),
+    ROW("an OLE file (as of Excel)", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", PANDAS("read_excel")),
+    NAMED("a SAS file", AT(12, "\xc2\xea\x81\x60\xb3\x14\x11\xcf"), PANDAS("read_sas")),
+    ROW("a SAS file", "HEADER RECORD*******LIB", PANDAS("read_sas")),
+    ROW("an SPSS file", "$FL", AT(4, "@(#)"), PANDAS("read_spss")),
     ROW("a Stata file", "<stata_dta>", PANDAS("read_stata")),
     STATA("\x71\1\1\0"), STATA("\x72\1\1\0"), STATA("\x73\1\1\0"),
     STATA("\x71\2\1\0"), STATA("\x72\2\1\0"), STATA("\x73\2\1\0"),
@@ -775,7 +787,16 @@ static const struct unsupported table[] = {
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
     ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
     NAMED("a Fortran file of records", FIND(12, find_fortran), .kind = UNSUPPORTED_FORTRAN),
-    GRIB("\1"), GRIB("\2"),
+    GRIB("\1"), GRIB("\2"), BUFR("\2"), BUFR("\3"), BUFR("\4"),
+    NAMED("a DICOM file", AT(128, "DICM\2\0"),
+          PYTHON("pydicom", "pydicom.dcmread('FILE').pixel_array")),
+    ROW("an ASDF file", "#ASDF 1.", PYTHON("asdf", "asdf.open('FILE')['NAME']")),
+    MRC("\x44\x44"), MRC("\x44\x41"), MRC("\x11\x11"),
+    ROW("a LAS or LAZ file", "LASF", AT(24, "\1"), PYTHON("laspy", "laspy.read('FILE')['NAME']")),
+    ROW("a PCD file", "# .PCD v", PYTHON("open3d", "open3d.io.read_point_cloud('FILE').points")),
+    ROW("a BDF file", "\xff" "BIOSEMI", PYTHON("mne", "mne.io.read_raw_bdf('FILE').get_data()")),
+    ROW("a TDMS file", "TDSm", AT(9, "\x12\0\0"),
+        PYTHON("nptdms", "nptdms.TdmsFile.read('FILE')['GROUP']['NAME'][:]")),
     ROW("a ROOT file", "root\0",
         PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
 
@@ -787,9 +808,14 @@ static const struct unsupported table[] = {
         PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
     ROW("a WAV file", "RIFX", AT(8, "WAVE"),
         PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
+    ROW("an AU file", ".snd\0\0", SOUND), ROW("an AIFF file", "FORM", AT(8, "AIF"), SOUND),
     ROW("a FLAC file", "fLaC", AT(5, "\0\0\x22"), SOUND), ROW("an Ogg file", "OggS\0\2", SOUND),
     ROW("an MP3 file", "ID3\2\0", SOUND), ROW("an MP3 file", "ID3\3\0", SOUND),
     ROW("an MP3 file", "ID3\4\0", SOUND),
+    ROW("an OpenEXR image", "v/1\1\2", AT(6, "\0\0"),
+        PYTHON("OpenEXR", "OpenEXR.File('FILE').channels()['NAME'].pixels")),
+    ROW("a JPEG 2000 image", "\0\0\0\x0cjP  \r\n\x87\n", IMAGE),
+    ROW("a JPEG 2000 image", "\xff\x4f\xff\x51\0", IMAGE),
     ROW("a PNM or PFM image", "P", TEST(7, is_pnm), IMAGE), ROW("a PAM image", "P7\nWIDTH ", IMAGE),
     ROW("a PLY file", "ply\nformat ", PLY), ROW("a PLY file", "ply\r\nformat ", PLY),
     NAMED("an STL file", TEST(84, is_stl), PYTHON("trimesh", "trimesh.load('FILE').vertices")),
@@ -801,8 +827,8 @@ static const struct unsupported table[] = {
     JPEG("ICC_"), JPEG("Adob"), ROW("a JPEG image", "\xff\xd8\xff\xdb\0", NOTHING),
     ROW("a GIF image", "GIF87a", NOTHING), ROW("a GIF image", "GIF89a", NOTHING),
     ROW("a PDF document", "%PDF-", NOTHING),
-    ROW(PROGRAM, "\x7f" "ELF", AT(6, "\1"), NOTHING), ROW(PROGRAM, "MZ\x90\0\3\0\0\0", NOTHING),
-    ROW(PROGRAM, "\xcf\xfa\xed\xfe\x07\0\0\1", NOTHING),
+    ROW(PROGRAM, "\x7f" "ELF", AT(6, "\1"), NOTHING), ROW(PROGRAM, "MZ\x90\0\3\0", NOTHING),
+    ROW(PROGRAM, "MZ\x78\0\1\0", NOTHING), ROW(PROGRAM, "\xcf\xfa\xed\xfe\x07\0\0\1", NOTHING),
     ROW(PROGRAM, "\xcf\xfa\xed\xfe\x0c\0\0\1", NOTHING),
     ROW("a Java class", "\xca\xfe\xba\xbe\0\0\0", NOTHING),
 
@@ -819,6 +845,10 @@ static const struct unsupported table[] = {
     NAMED("a text file in UTF-16 or UTF-32", TEST(8, unsupported_is_wide_text),
           PYTHON("pandas", "pandas.read_csv('FILE', encoding='{}')['NAME']"),
           .detail = unsupported_say_encoding),
+    /* Text may begin so, too. */
+    ROW("a cpio archive", "07070", COMMAND("bsdtar -xOf FILE MEMBER")),
+    ROW("an EDF file", "0       ", AT(170, "."),
+        PYTHON("mne", "mne.io.read_raw_edf('FILE').get_data()")),
 };
 /* clang-format on */
 
