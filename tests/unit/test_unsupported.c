@@ -174,6 +174,8 @@ static const struct {
     {"an NRRD file", {PART(0, "NRRD0004\ntype: float\n")}, 7},
     {"a MetaImage file", {PART(0, "ObjectType = Image\n")}, 12},
     {"a MetaImage file", {PART(0, "NDims = 3\n")}, 7},
+    {"a MetaImage file", {PART(0, "Comment = x\nObjectType = Image\n")}, 24},
+    {"a MetaImage file", {PART(0, "Comment =\nNDims = 3\n")}, 17},
     {"a Matrix Market file", {PART(0, "%%MatrixMarket matrix")}, 14},
     {"a VTK file", {PART(0, "# vtk DataFile Version 3.0\n")}, 14},
     {"a VTK file", {PART(0, "<VTKFile type=\"ImageData\"")}, 9},

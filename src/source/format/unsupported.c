@@ -335,6 +335,15 @@ static bool is_hdf5(const struct unsupported_input *in)
     return false;
 }
 
+/* A comment, which other text may have, too, before one of the keys that images begin with. */
+static bool is_meta_image(const struct unsupported_input *in)
+{
+    const unsigned char *end = memchr(in->bytes, '\n', in->size);
+    const size_t next = end ? (size_t)(end - in->bytes) + 1 : 0;
+
+    return BEGINS(in, next, "ObjectType =") || BEGINS(in, next, "NDims =");
+}
+
 /* A format's code for a type, and its meaning. */
 struct code {
     int code;
@@ -777,6 +786,7 @@ static const struct unsupported table[] = {
     NAMED("an Analyze header", TEST(348, is_analyze), NIBABEL),
     ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),
     ROW("a MetaImage file", "ObjectType =", ITK), ROW("a MetaImage file", "NDims =", ITK),
+    ROW("a MetaImage file", "Comment =", TEST(9, is_meta_image), ITK),
     ROW("a Matrix Market file", "%%MatrixMarket",
         PYTHON("scipy.io", "scipy.io.mmread('FILE').data")),
     ROW("a VTK file", "# vtk DataFile", PYTHON("meshio", "meshio.read('FILE').point_data['NAME']")),
