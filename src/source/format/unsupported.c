@@ -224,6 +224,39 @@ static bool is_pickle(const struct unsupported_input *in)
            ((b[at + 1] == 'q' && b[at + 2] < 2) || (b[at + 1] == 'p' && (b[at + 2] | 1) == '1'));
 }
 
+/* Whether an operation of a pickle makes a value or begins one, as an eighth of all bytes do. */
+static bool makes_value(unsigned char operation)
+{
+    return operation &&
+           strchr("(GJKMNXBCUTIFLVS])}c\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x96", operation);
+}
+
+/* After 16 bits: a place in the memo, 0 or 1 (7); and entries (8), the first of which begins with a value (3). */
+static bool is_pickled_list(const struct unsupported_input *in)
+{
+    return in->bytes[2] <= 1 && in->bytes[3] == '(' && makes_value(in->bytes[4]);
+}
+
+/* A pickle by both ends: a value (3 bits) after the protocol (14) or in a tuple (8); "." (8), as of tiny floats,
+   after a place in the memo (8 and more), which for a tuple follows "t" (8), or after a number that fills the file. */
+static bool is_pickled_value(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+    const bool named = b[0] == 0x80 && b[1] >= 2 && b[1] <= 5;
+    unsigned char end[7];
+    size_t place;
+
+    if (!(named ? makes_value(b[2]) : b[0] == '(' && makes_value(b[1])) ||
+        in->total == UINT64_MAX || !read_bytes(in, in->total - sizeof end, end, sizeof end) ||
+        end[6] != '.')
+        return false;
+    place = end[4] == 'q' ? 4 : end[1] == 'r' && end[4] == 0 && end[5] == 0 ? 1 : 0;
+    if (!named)
+        return (place > 0 && end[place - 1] == 't') || (isdigit(end[4]) && end[5] == '\n');
+    return place > 0 || end[5] == 0x94 || (b[2] == 'G' && is_all(in, 12)) ||
+           (b[2] == 'J' && is_all(in, 8)) || (b[2] == 0x8a && is_all(in, 5 + (uint64_t)b[3]));
+}
+
 /* A serialised ModelProto: the version (11 bits) and the producer, a string of 4 characters or more
    (16), behind which the graph or another string begins (6). */
 static bool is_onnx(const struct unsupported_input *in)
@@ -738,9 +771,10 @@ static const struct unsupported table[] = {
     PICKLED_DICT("\x80\5\x95", AT(8, "\0\0\0}")), PICKLE("\x80\5\x95", AT(8, "\0\0\0")),
     PICKLED_DICT("\x80\2}q"), PICKLE("\x80\2]q"),
     PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"),
-    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"),
-    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"), PICKLED_DICT("(dp1\n"), PICKLE("(lp1\n"), PICKLE("cnumpy"),
-    PICKLE("", TEST(8, is_pickle)),
+    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLED_DICT("}q", TEST(5, is_pickled_list)),
+    PICKLE("]q", TEST(5, is_pickled_list)), PICKLED_DICT("(dp0\n"), PICKLED_DICT("(dp1\n"),
+    PICKLE("(lp0\n"), PICKLE("(lp1\n"), PICKLE("cnumpy"), PICKLE("", TEST(8, is_pickle)),
+    PICKLE("", TEST(8, is_pickled_value)),
     GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
     GGML("algg", 5, "\0\0\0"),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
