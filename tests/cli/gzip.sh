@@ -170,6 +170,7 @@ cut-header|the compressed data are cut off
 checksum|incorrect data check
 length|incorrect length check
 header|header crc mismatch
+reserved|unknown header flags set
 block-checksum|incorrect data check
 block-length|incorrect length check
 block-data|.*

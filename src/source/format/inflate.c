@@ -227,9 +227,9 @@ bool inflate_recognise_gzip(const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
 
-    /* The magic has 24 bits; three flags that must be 0, the level (one of 3) and the system (one of
-       21: zlib numbers them up to 19, which is macOS) make it 37. */
-    return size >= 10 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 && (b[3] & 0xe0) == 0 &&
+    /* The magic has 24 bits; the level (one of 3) and the system (one of 21: zlib numbers them up to
+       19, which is macOS) make it 34. Flags that must be 0, and are not, are damage. */
+    return size >= 10 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 &&
            (b[8] == 0 || b[8] == 2 || b[8] == 4) && (b[9] <= 19 || b[9] == 255);
 }
 

@@ -15,7 +15,7 @@
 bool inflate_possible(void);
 bool inflate_possible_at_once(void);
 
-/* Whether a member of gzip begins with these bytes, 10 of which decide by 37 bits; or a stream of
+/* Whether a member of gzip begins with these bytes, 10 of which decide by 34 bits; or a stream of
    zlib, by 16. */
 bool inflate_recognise_gzip(const void *bytes, size_t size);
 bool inflate_recognise_zlib(const void *bytes, size_t size);
