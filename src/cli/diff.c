@@ -105,7 +105,7 @@ static void write_items(const struct options *options, const struct diff_request
         return;
     w.heading = w.form == WRITER_TSV || w.form == WRITER_TABLE;
     if (w.heading)
-        diff_row_write(&w, request, &blank, missing);
+        diff_row_write(&w, request, diff, &blank, missing);
     w.heading = false;
     if (text && order.sort.field == ROW_UNASKED) {
         order.sort.field = ROW_BADNESS;
@@ -119,7 +119,7 @@ static void write_items(const struct options *options, const struct diff_request
         if (!diff_differs(item) || !rows_hold(&order, &row))
             continue;
         w.print = order.sort.field == ROW_UNASKED ? writer_flush : NULL;
-        diff_row_write(&w, request, item, missing);
+        diff_row_write(&w, request, diff, item, missing);
         if (!w.print)
             rows_take(&rows, &order, &row, &out, before);
     }

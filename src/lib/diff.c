@@ -46,14 +46,14 @@ static gpr_status parse_tolerances(gpr_context *context, const char *text,
 
 /* Tells of an item. */
 static gpr_status tell(gpr_context *context, const struct rows *rows,
-                       const struct diff_request *request, const struct diff_item *item,
-                       bool missing)
+                       const struct diff_request *request, const struct diff *diff,
+                       const struct diff_item *item, bool missing)
 {
     struct buffer line = {0};
     struct writer w = {.form = WRITER_JSON, .shows = IN_OBJECT, .out = &line};
     gpr_status status = GPR_OK;
 
-    diff_row_write(&w, request, item, missing);
+    diff_row_write(&w, request, diff, item, missing);
     if (line.failed) {
         status = lib_fail_memory(context);
     } else {
@@ -77,7 +77,7 @@ static gpr_status tell_all(gpr_context *context, const struct rows *rows,
         const struct diff_item *item = diff_get(diff, k);
 
         if (diff_differs(item) || (rows->all && item->kind == DIFF_SAME && item->compared))
-            status = tell(context, rows, request, item, missing);
+            status = tell(context, rows, request, diff, item, missing);
     }
     return status;
 }

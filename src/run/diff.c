@@ -200,9 +200,9 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
         sprintf(name + used, " and %zu more", more);
 }
 
-/* Notes an error of what is called so, and of an array unless that is NULL, unless both sides are of one
-   file that has it. */
-static void add_error(struct diff *d, const char *name, const char *array, struct error error)
+/* Notes an error of what is called so, and of an array unless that is NULL, once. Returns 1 + its number; 0
+   without memory. */
+static size_t add_error(struct diff *d, const char *name, const char *array, struct error error)
 {
     size_t *const chain = &d->chains[name_hash(name, error.text) % DIFF_ERROR_CHAINS];
     struct diff_error *added;
@@ -210,20 +210,28 @@ static void add_error(struct diff *d, const char *name, const char *array, struc
     for (size_t i = *chain; i > 0; i = d->errors[i - 1].before)
         if (strcmp(d->errors[i - 1].name, name) == 0 &&
             strcmp(d->errors[i - 1].error.text, error.text) == 0)
-            return;
-    if (!GROW(d->errors, d->error_room, d->error_count + 1)) {
-        (void)note_no_memory(d);
-        return;
-    }
+            return i;
+    if (!GROW(d->errors, d->error_room, d->error_count + 1))
+        return note_no_memory(d);
     added = &d->errors[d->error_count];
     added->name = strdup(name);
     added->array = array;
     added->error = error;
     added->before = *chain;
-    if (added->name)
-        *chain = ++d->error_count;
-    else
-        (void)note_no_memory(d);
+    if (!added->name)
+        return note_no_memory(d);
+    return *chain = ++d->error_count;
+}
+
+/* Notes an error of an item, as add_error does, which makes it DIFF_FAILED. Returns false. */
+static bool fail_item(struct diff *d, struct diff_item *item, const char *name, const char *array,
+                      struct error error)
+{
+    const size_t number = add_error(d, name, array, error);
+
+    item->kind = DIFF_FAILED;
+    item->error = item->error ? item->error : number;
+    return false;
 }
 
 /* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. Returns false. */
@@ -231,10 +239,8 @@ static bool item_error(struct diff *d, struct diff_item *item, struct error erro
 {
     char name[DIFF_ITEM_NAME_MAX];
 
-    item->kind = DIFF_FAILED;
     name_item(name, d, item, 0);
-    add_error(d, name, item->name, error);
-    return false;
+    return fail_item(d, item, name, item->name, error);
 }
 
 /* Notes what is wrong with the array that an item has on one side, which makes it DIFF_FAILED. Returns
@@ -243,11 +249,9 @@ static bool side_error(struct diff *d, struct diff_item *item, int side, struct 
 {
     char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
 
-    item->kind = DIFF_FAILED;
     sprintf(name, "%s: array %s", source_info(item->sides[side].source)->name,
             name_array(shown, item->sides[side].array->name));
-    add_error(d, name, item->sides[side].array->name, error);
-    return false;
+    return fail_item(d, item, name, item->sides[side].array->name, error);
 }
 
 /* Warns about `count` items, of which this is the first. */
@@ -2176,16 +2180,19 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
                         d->request->cast ? ", or is cast to one" : ""));
 }
 
-/* Adds why arrays of a pair, which are at hand, could not be read. */
+/* Adds why arrays of a pair could not be read. */
 static void add_damages(struct diff *d, const struct diff_pair *p)
 {
     for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct source *own = p->sides[side].own;
         const struct error *damage =
             p->sides[side].at_hand ? source_damage(p->sides[side].source, p->sides[side].array)
                                    : NULL;
 
         if (damage)
             side_error(d, p->item, side, *damage);
+        else if (own && source_why(own)->kind != ERROR_NONE)
+            fail_item(d, p->item, source_info(own)->name, NULL, *source_why(own));
     }
 }
 

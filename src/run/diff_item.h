@@ -49,7 +49,7 @@ enum diff_kind {
     DIFF_ONLY_A,  /* only side A has an array of this name */
     DIFF_ONLY_B,  /* only side B has an array of this name */
     DIFF_RENAMED, /* the elements are the same, bit by bit, and the names are not */
-    DIFF_FAILED   /* unknown; an error of the comparison has the reason */
+    DIFF_FAILED   /* unknown; `error` tells why */
 };
 
 /* A pair of arrays, or an array of one side. */
@@ -57,6 +57,7 @@ struct diff_item {
     const char *name;       /* NULL if both sides are one array without a name */
     const char *other_name; /* the name on side B, if it is another; NULL */
     enum diff_kind kind;
+    size_t error; /* 1 + the number of its first error in the comparison; 0: none */
     struct {
         struct source *source;               /* the file; NULL: the side has no such array */
         const struct container_array *array; /* NULL if the file is one array */

@@ -9,6 +9,7 @@
 
 #include "core/array_shape.h"
 #include "core/meaning.h"
+#include "core/name.h"
 
 /* The words for how two arrays differ. */
 static const char *const kind_words[] = {
@@ -244,7 +245,21 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
                   known(field_count(J, "rewritten", r->rewritten), item));
 }
 
-void diff_row_write(struct writer *w, const struct diff_request *request,
+/* Adds why an item cannot be compared, if that is known. */
+static void add_error(struct writer *w, const struct diff *diff, const struct diff_item *item)
+{
+    char text[2 * NAME_BOTH_MAX + ERROR_TEXT_MAX];
+    const struct error *error;
+    const char *name, *array;
+
+    if (item->error == 0)
+        return;
+    error = diff_error(diff, item->error - 1, &name, &array);
+    snprintf(text, sizeof text, "%s: %s", name, error->text);
+    writer_field(w, field_text(J, "error", text));
+}
+
+void diff_row_write(struct writer *w, const struct diff_request *request, const struct diff *diff,
                     const struct diff_item *item, bool missing)
 {
     writer_begin(w);
@@ -255,6 +270,7 @@ void diff_row_write(struct writer *w, const struct diff_request *request,
         writer_field(w, field_text(J, "other_array", item->other_name));
     add_name(w, item);
     WRITER_FIELDS(w, field_text(CELLS | J, "differs", kind_words[item->kind]));
+    add_error(w, diff, item);
     add_both(w, item);
     add_side(w, item, DIFF_A);
     add_side(w, item, DIFF_B);

@@ -20,7 +20,7 @@ struct field diff_result(const struct diff_item *item, enum difference_value whi
 bool diff_has_missing(const struct diff *diff);
 
 /* Writes the row of an item. `missing`: with counts of missing elements. */
-void diff_row_write(struct writer *w, const struct diff_request *request,
+void diff_row_write(struct writer *w, const struct diff_request *request, const struct diff *diff,
                     const struct diff_item *item, bool missing);
 
 #endif

@@ -261,6 +261,14 @@ ok 'which array, and which element' grep -q \
     '^gpureduce: nan.safetensors and nan2.safetensors: array x: element 3 \[1, 0\] is a NaN' err
 ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = "2:x
 y"
+run --diff --json --nan=error nan.safetensors nan2.safetensors
+ok 'and the object of the array has the error' grep -q \
+    '"array": "x", "differs": "error", "error": "nan.safetensors and nan2.safetensors: array x: element 3 \[1, 0\] is a NaN' out
+if ! gpureduce --version | grep -qx 'deflate: none'; then
+    { head -c 200 data/containers/deflated.npz && printf '\1\2' && tail -c +203 data/containers/deflated.npz; } >torn.npz
+    run --diff --json data/containers/deflated.npz torn.npz
+    ok 'so has that of one that is decoded in order' grep -q '"differs": "error", "error": "torn.npz: array mixed.f32: byte ' out
+fi
 
 #
 # Missing values.
