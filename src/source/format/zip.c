@@ -24,8 +24,8 @@
 #define LOCATOR 0x07064b50u
 #define LOCATOR_SIZE 20
 
-/* A comment at the end of an archive has at most so many bytes. */
-#define COMMENT_MAX 65535
+/* The end of an archive is followed by at most so many bytes: a comment, of 65535 at most, and others. */
+#define AFTER_MAX 65536
 
 /* The largest central directory that is read: of a million members or so. */
 #define DIRECTORY_MAX ((uint64_t)100000000)
@@ -71,8 +71,8 @@ bool zip_is_empty(const unsigned char *bytes, size_t size)
 }
 
 /* Whether the end of a central directory is at tail + at, of the `size` bytes at the end of the file,
-   which begin at its byte `begin`. The file ends after its comment or, if it `goes_on`, later; then the
-   directory has to end there. */
+   which begin at its byte `begin`. The file ends after its comment or, if it `goes_on`, up to 64 KiB after
+   it begins; then the directory has to end there. */
 static bool is_end(const unsigned char *tail, size_t size, size_t at, uint64_t begin, bool goes_on)
 {
     const unsigned char *const end = tail + at;
@@ -80,8 +80,9 @@ static bool is_end(const unsigned char *tail, size_t size, size_t at, uint64_t b
 
     if (number(end, 4) != END || !goes_on)
         return number(end, 4) == END && comment == left;
-    return comment < left && (number(end + 12, 4) + number(end + 16, 4) == begin + at ||
-                              (at >= LOCATOR_SIZE && number(end - LOCATOR_SIZE, 4) == LOCATOR));
+    return comment < left && left <= AFTER_MAX &&
+           (number(end + 12, 4) + number(end + 16, 4) == begin + at ||
+            (at >= LOCATOR_SIZE && number(end - LOCATOR_SIZE, 4) == LOCATOR));
 }
 
 /* Finds the end of the central directory. */
@@ -89,7 +90,7 @@ static bool read_end(struct zip *z)
 {
     struct container_input *in = z->in;
     /* Most archives have no comment: no more is read of them than has to be. */
-    static const size_t sizes[] = {LOCATOR_SIZE + END_SIZE, LOCATOR_SIZE + END_SIZE + COMMENT_MAX};
+    static const size_t sizes[] = {LOCATOR_SIZE + END_SIZE, LOCATOR_SIZE + END_SIZE + AFTER_MAX};
     unsigned char *tail, end64[END64_SIZE];
     bool good = true, found = false;
     uint64_t begin = 0, left = 0;
