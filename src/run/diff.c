@@ -2192,7 +2192,9 @@ static void add_damages(struct diff *d, const struct diff_pair *p)
         if (damage)
             side_error(d, p->item, side, *damage);
         else if (own && source_why(own)->kind != ERROR_NONE)
-            fail_item(d, p->item, source_info(own)->name, NULL, *source_why(own));
+            fail_item(d, p->item, source_info(own)->name,
+                      p->item->sides[side].array ? p->item->sides[side].array->name : NULL,
+                      *source_why(own));
     }
 }
 

@@ -86,13 +86,9 @@ static const struct {
     {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 4},
     {"a Python pickle", {PART(0, "\x80\2]q\1(G")}, 4}, /* as of Python 2 */
     {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 5},
-    {"a Python pickle", {PART(0, "\x80\2}q\1U\1a")}, 5},
-    {"a Python pickle", {PART(0, "\x80\2]q\1(K\1")}, 5},
     {"a Python pickle", {PART(0, "]q\0(K\1")}, 5},
     {"a Python pickle", {PART(0, "]q\1(X")}, 5},
     {"a Python pickle", {PART(0, "}q\0(X\1")}, 5},
-    {"a Python pickle", {PART(0, "(lp1\nF1.5")}, 5},
-    {"a Python pickle", {PART(0, "(dp1\nVa\n")}, 5},
     {"a Python pickle", {PART(0, "\x80\2cnumpy.core.multiarray\n_reconstruct\nq\0")}, 0},
     {"a Python pickle", {PART(0, "\x80\3cpandas\nDataFrame\nq\0)\x81")}, 20},
     {"a Python pickle", {PART(0, "\x80\2(cnumpy._core.multiarray\n_reconstruct\n(")}, 0},
