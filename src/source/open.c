@@ -213,7 +213,7 @@ static bool read_head(struct source *s)
     s->head = malloc(size + 1); /* an empty file has one, too */
     if (!s->head)
         return source_no_memory(s);
-    got = read_first(s, s->head, size, CONTAINER_HEAD);
+    got = read_first(s, s->head, size, s->options.tuning->head_min);
     s->head_size = got > 0 ? (size_t)got : 0;
     return got >= 0;
 }
@@ -247,7 +247,7 @@ static bool open_plain_file(struct source *s, unsigned workers)
 
 const struct source_tuning source_tuning_shipped = {
     .head_max = (size_t)64 << 10,
-    .head_min = ((size_t)32 << 10) + 8, /* the signature of HDF5 may be there */
+    .head_min = 4096,
     .mapped_least = (uint64_t)4 << 20,
     .closely_least = (uint64_t)256 << 20,
     .piece = (size_t)1 << 20,
@@ -647,29 +647,29 @@ static bool look_at(struct source *s, const char *path, const struct source_opti
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
                  struct error *error)
 {
+    unsigned char head[CONTAINER_HEAD];
     struct zstd_frame frame;
     struct source s;
-    bool good = true;
+    ptrdiff_t got = 0;
 
     *facts = (struct source_facts){.content = SOURCE_UNKNOWN};
     if (look_at(&s, path, options)) {
         facts->size = s.info.input_bytes;
-        good = read_head(&s);
+        got = read_first(&s, head, sizeof head, sizeof head);
     }
     if (s.close_fd)
         close(s.fd);
     if (options->format != SOURCE_AUTO)
         facts->container = arrays_asked(options) != NULL;
-    else if (s.head_size > 0)
-        facts->container = s.pair_size > 0 || container_recognise(s.head, s.head_size) != NULL;
-    if (s.head_size > 0) /* Fortran's records are divided like compressed data: not at all */
-        facts->compressed = formats_compression(options, s.head, s.head_size) != COMPRESSION_NONE ||
+    else if (got > 0)
+        facts->container = s.pair_size > 0 || container_recognise(head, (size_t)got) != NULL;
+    if (got > 0) /* Fortran's records are divided like compressed data: not at all */
+        facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE ||
                             options->format == SOURCE_FORTRAN;
-    if (facts->compressed && zstd_read_header(s.head, s.head_size, 0, &frame))
+    if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
         facts->content = frame.content;
-    free(s.head);
     *error = s.error;
-    return good;
+    return got >= 0;
 }
 
 /* Whether there is a container inside a zstd file, which is then decompressed as a whole. */

@@ -19,16 +19,6 @@ run -q -o sum small.h5
 fails_like 'a file that is cut off' 'small.h5: an HDF5 file: libhdf5: .*'
 run -q -o sum --format=hdf5 data/raw/mixed-le.f32
 fails 'a file that is none' 'data/raw/mixed-le.f32: an HDF5 file: libhdf5: file signature not found'
-# After blocks of the user, in files that are not read as a whole to tell what they are.
-run -q -o sum data/containers/small.h5
-cp out wanted
-for block in 2048 4096 8192 16384 32768; do
-    { head -c $block /dev/zero && cat data/containers/small.h5 && head -c 65536 /dev/zero; } >far.h5
-    run -q -o sum far.h5
-    ok "after a block of $block bytes" cmp out wanted
-    run --partial --shard=2/2 far.h5
-    ok "after a block of $block bytes, a part" grep -q '"array":"layer/0/nan"' out
-done
 
 # The program that calls libhdf5: where it is missing, or fails.
 mkdir alone

@@ -25,7 +25,7 @@
 #define HELPER "gpureduce-hdf5"
 
 #ifdef HAVE_HDF5
-/* The signature of 64 bits, at 0, 512, 1024, and so on. */
+/* The signature of 64 bits, at 0, 512, 1024, 2048. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     static const unsigned char magic[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
