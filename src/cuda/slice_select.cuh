@@ -395,6 +395,7 @@ select_slices_of_few(const struct cuda_slice_job &job, typename Selector::key *k
             job.few, is && lane < job.length ? keys[i * job.pitch + lane] : (key) ~(key)0,
             (unsigned)place.rank);
 
+        __syncwarp(); /* all have read what one changes */
         if (is && lane == 0)
             select_keep(job, keys, i, found);
     }
@@ -655,6 +656,7 @@ __global__ void __launch_bounds__(CUDA_SELECT_THREADS)
                 const select_pair<key> found =
                     select_slice<Selector>(job, team, keys + i * job.pitch, missing[i], nan[i]);
 
+                __syncwarp(); /* all have read what one changes */
                 if (team.thread == 0)
                     select_keep(job, keys, i, found);
             }

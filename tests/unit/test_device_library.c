@@ -1043,8 +1043,8 @@ static void check_large(void)
             good = good && gpr_reduce_axis(input, 0, request, axis, there, count - !axis) == GPR_OK;
             calls_left = 0;
             good = good &&
-                   cudaMemcpy(got, results, count * sizeof *got, cudaMemcpyDeviceToHost) ==
-                       cudaSuccess &&
+                   cudaMemcpy(got, results, (count - !axis) * sizeof *got,
+                              cudaMemcpyDeviceToHost) == cudaSuccess &&
                    memcmp(got, expected, (count - !axis) * sizeof *got) == 0;
             tap_ok(good, "a large array that is not aligned, axis %u, %s: %s", axis,
                    step == 1 ? "each element" : "every other", gpr_error_text(context));
