@@ -15,6 +15,7 @@
 #include "bench/common/normal.h"
 #include "bench/common/random.h"
 #include "bench/common/team.h"
+#include "core/bits.h"
 #include "sys/group.h"
 
 #define BLOCK DISTRIBUTION_BLOCK
@@ -138,31 +139,15 @@ union block {
     uint8_t bits8[BLOCK];
 };
 
-static inline float float_of_bits(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline uint32_t bits_of_float(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* x rounded to binary16, to nearest, ties to even; |x| is below 65520. There is no branch, because
    a branch on random numbers cannot be predicted. */
 static inline uint16_t half_of_float(float x)
 {
     const uint32_t smallest_normal = 113u << 23, rebias = 112u << 23, one_half = 126u << 23;
-    uint32_t bits = bits_of_float(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    uint32_t bits = exact_bits32(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     uint32_t normal = (size + 0xfff + (size >> 13 & 1) - rebias) >> 13;
     /* From 1/2 to 1, binary32 numbers are as far apart as the subnormals of binary16. */
-    uint32_t subnormal = bits_of_float(float_of_bits(size) + 0.5f) - one_half;
+    uint32_t subnormal = exact_bits32(exact_from_bits32(size) + 0.5f) - one_half;
     uint32_t choice = -(uint32_t)(size < smallest_normal);
 
     return (uint16_t)(sign | (subnormal & choice) | (normal & ~choice));
@@ -171,7 +156,7 @@ static inline uint16_t half_of_float(float x)
 /* x rounded to bfloat16, to nearest, ties to even; x is no NaN. */
 static inline uint16_t bfloat_of_float(float x)
 {
-    uint32_t bits = bits_of_float(x);
+    uint32_t bits = exact_bits32(x);
 
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
@@ -217,19 +202,17 @@ static uint8_t float8_of_float(enum element_type type, float x)
 {
     const struct element_format *format = &element_formats[type];
     const unsigned dropped = 24 - (unsigned)format->significant_bits;
-    const uint32_t bits = bits_of_float(x), size = bits & 0x7fffffff;
+    const uint32_t bits = exact_bits32(x), size = bits & 0x7fffffff;
     /* A number whose neighbours, as binary32, are as far apart as the type's least numbers. */
     const uint32_t apart = (uint32_t)(127 + 24 + format->exponent_min - format->significant_bits)
                            << 23;
     /* The bits of 1.0 2^exponent_min, with exponent field 1. */
     const uint32_t rebias = (uint32_t)(127 + format->exponent_min - 1) << 23;
-    float magnitude, spaced;
+    const float magnitude = exact_from_bits32(size), spaced = exact_from_bits32(apart);
     uint32_t rounded;
 
-    memcpy(&magnitude, &size, sizeof magnitude);
-    memcpy(&spaced, &apart, sizeof spaced);
     if (size < rebias + (UINT32_C(1) << 23))
-        rounded = bits_of_float(magnitude + spaced) - apart;
+        rounded = exact_bits32(magnitude + spaced) - apart;
     else
         rounded = (size + ((UINT32_C(1) << (dropped - 1)) - 1) + (size >> dropped & 1) - rebias) >>
                   dropped;
@@ -655,7 +638,7 @@ static void fill_weights(union block *restrict b, enum element_type type, struct
     draw(g, words, BLOCK);
     normal_numbers(x, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++)
-        x[i] = (double)float_of_bits((uint32_t)bfloat_of_float((float)(x[i] * 0.02)) << 16);
+        x[i] = (double)exact_from_bits32((uint32_t)bfloat_of_float((float)(x[i] * 0.02)) << 16);
     round_numbers(b, type, x);
 }
 
