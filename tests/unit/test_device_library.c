@@ -137,22 +137,22 @@ static struct shape draw_shape(void)
 /* The least bit of each of eight bytes. */
 static const uint64_t ones = 0x0101010101010101;
 
-/* Fills one of the two halves of the host's memory, eight bytes at a time, with those of `bits`; with bytes of
-   which half are 0 if they are `sparse`. */
-static void fill_bytes(unsigned char *half, uint64_t bits, bool sparse)
+/* Fills `size` bytes, a multiple of eight that are drawn at a time, with those of `bits`; with bytes of which half
+   are 0 if they are `sparse`. */
+static void fill_bytes(unsigned char *to, size_t size, uint64_t bits, bool sparse)
 {
-    for (size_t i = 0; i < ROOM; i += sizeof bits) {
+    for (size_t i = 0; i < size; i += sizeof bits) {
         uint64_t x = rng_next(&rng) & bits;
 
         if (sparse)
             x &= (rng_next(&rng) & ones) * 255;
-        memcpy(half + i, &x, sizeof x);
+        memcpy(to + i, &x, sizeof x);
     }
 }
 
 static void fill(const char *type)
 {
-    fill_bytes(host, strcmp(type, "bool") == 0 ? ones : ~UINT64_C(0), false);
+    fill_bytes(host, ROOM, strcmp(type, "bool") == 0 ? ones : ~UINT64_C(0), false);
     if (strcmp(type, "f32") == 0)
         data_fill((enum data_kind)rng_below(&rng, DATA_KINDS), ELEMENT_F32, host, ROOM / 4,
                   rng_next(&rng));
@@ -295,7 +295,7 @@ static void fill_masks(void)
     if (kind < 2)
         memset(host + ROOM, kind ? 255 : 0, ROOM);
     else
-        fill_bytes(host + ROOM, ~UINT64_C(0), true);
+        fill_bytes(host + ROOM, ROOM, ~UINT64_C(0), true);
     must(cudaMemcpy(device, host, 2 * ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
 }
 
@@ -586,8 +586,7 @@ static void check_samples(size_t count)
         gpr_request *request = NULL;
         bool good;
 
-        for (size_t i = 0; i < (count + 1) * 8; i++)
-            host[i] = (unsigned char)rng_below(&rng, 256);
+        fill_bytes(host, (count + 1) * 8, ~UINT64_C(0), false);
         if (type != ELEMENT_I64 && run < 6)
             data_fill((enum data_kind)rng_below(&rng, DATA_KINDS), type, host, count + 1,
                       rng_next(&rng));
@@ -644,8 +643,7 @@ static void check_apart(size_t count)
         here = open_view(&s, false);
         there = open_view(&s, true);
 
-        for (size_t i = 0; i < (count + 16) * size; i++)
-            host[i] = (unsigned char)rng_below(&rng, type == ELEMENT_BOOL ? 2 : 256);
+        fill_bytes(host, (count + 16) * size, type == ELEMENT_BOOL ? ones : ~UINT64_C(0), false);
         must(cudaMemcpy(device, host, (count + 16) * size, cudaMemcpyHostToDevice) == cudaSuccess &&
                  gpr_request_new(context, &request) == GPR_OK &&
                  gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
