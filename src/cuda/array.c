@@ -225,9 +225,9 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
 {
     const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
     struct cuda_rows rows;
-    uint64_t n;
+    uint64_t n, row;
 
-    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows, &n)) {
+    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows, &row)) {
         n = count - count % CUDA_TILES;
         return reduce(s, terms, rows, n, index, stream, error) &&
                reduce_copies(s, terms, layout, n, count, index, stream, error);

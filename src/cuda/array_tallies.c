@@ -180,14 +180,14 @@ static bool tally_all(struct cuda_tallier *t, tally_rows *tally, struct error *e
     const size_t off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
     const uint64_t count = t->elements->count;
     struct cuda_rows rows;
-    uint64_t at;
+    uint64_t at, row;
 
     if (t->from_held)
         return tally_one_row(t, tally, t->kept.memory, t->held.count, error);
-    if (cuda_array_apart(layout, t->size, &rows, &at) && at <= LAUNCH_MAX) {
-        const uint64_t many = LAUNCH_MAX / at;
+    if (cuda_array_apart(layout, t->size, &rows, &row) && row <= LAUNCH_MAX) {
+        const uint64_t many = LAUNCH_MAX / row;
 
-        return tally_parts(t, tally, rows, count, many * at, (int64_t)many * layout->strides[0],
+        return tally_parts(t, tally, rows, count, many * row, (int64_t)many * layout->strides[0],
                            error);
     }
     if (!cuda_array_is_row(layout, t->size) || off % t->size != 0)
