@@ -182,7 +182,7 @@ tests_gpureduce_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 if HAVE_CUDA
 kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda \
 	tests/unit/test_digest_cuda
-test_programs += $(kernel_tests_cuda) tests/unit/test_device_arrays_cuda \
+test_programs += $(kernel_tests_cuda) tests/unit/test_array_parts tests/unit/test_device_arrays_cuda \
 	tests/unit/test_device_library_cuda
 emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels \
 	tests/unit/test_digest_kernels
@@ -194,6 +194,7 @@ tests_unit_test_reduce_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_reduce_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
 tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_array_parts_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_device_arrays_cuda_SOURCES = tests/unit/test_device_arrays.c
 tests_unit_test_device_library_cuda_SOURCES = tests/unit/test_device_library.c
 tests_unit_test_device_library_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA

@@ -8,6 +8,7 @@
 
 #include "core/moments.h"
 #include "cuda/array_launch.h"
+#include "cuda/array_parts.h"
 #include "cuda/digest_launch.h"
 #include "cuda/guest.h"
 #include "cuda/kernels.h"
@@ -193,29 +194,30 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, struct 
            (alone || cuda_guest_check(cuda_reduce(&launch, stream), launching, error));
 }
 
-/* Adds the elements from number `first` to before `count` that do not lie in a row, or are not aligned to their
-   size: copies of them. `index` is that of number 0. */
-static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
-                          const struct view_layout *layout, uint64_t first, uint64_t count,
-                          uint64_t index, cudaStream_t stream, struct error *error)
-{
-    const size_t size = element_size(terms->type), most = CUDA_STAGE_BYTES / size;
-    struct cuda_gather job = cuda_gather_of(layout, size, first, 0);
+/* Elements that are added. */
+struct addition {
+    struct slot *slot;
+    const struct cuda_array_terms *terms;
+    uint64_t index; /* of the next, where they are in order */
+    cudaStream_t stream;
+};
 
-    if (first == count)
-        return true;
-    if (!cuda_room_grow(&s->site, &s->stage, CUDA_STAGE_BYTES, error))
-        return false;
-    job.to = s->stage.memory;
-    for (; job.first < count; job.first += job.count) {
-        job.count = count - job.first < most ? count - job.first : most;
-        if (!cuda_guest_check(cuda_gather(&job, s->site.multiprocessors, stream), launching,
-                              error) ||
-            !reduce(s, terms, (struct cuda_rows){.data = job.to}, job.count, index + job.first,
-                    stream, error))
-            return false;
-    }
-    return true;
+static bool add_rows(void *context, struct cuda_rows rows, uint64_t count, struct error *error)
+{
+    struct addition *const a = context;
+    const uint64_t index = a->index;
+
+    a->index += count;
+    return reduce(a->slot, a->terms, rows, count, index, a->stream, error);
+}
+
+static const void *copy(void *context, const struct cuda_gather *gather, uint64_t staged,
+                        struct error *error)
+{
+    const struct addition *const a = context;
+    struct slot *const s = a->slot;
+
+    return cuda_array_stage(&s->site, &s->stage, gather, staged, a->stream, error);
 }
 
 /* Launches what adds elements of a layout. */
@@ -223,29 +225,22 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
                           const struct view_layout *layout, uint64_t count, uint64_t index,
                           cudaStream_t stream, struct error *error)
 {
-    const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
-    struct cuda_rows rows;
-    uint64_t n, row;
+    struct addition addition = {s, terms, index, stream};
+    const size_t size = element_size(terms->type);
+    const struct cuda_array_parts parts = {.tuning = &cuda_array_parts_shipped,
+                                           .size = size,
+                                           .most = LAUNCH_MAX,
+                                           .tiles = CUDA_TILES,
+                                           .few = CUDA_UNALIGNED_MAX,
+                                           .ordered =
+                                               terms->wants & (PARTIAL_WHERE | PARTIAL_DIGEST),
+                                           .joined = terms->wants & PARTIAL_DIGEST,
+                                           .room = CUDA_STAGE_BYTES / size,
+                                           .take = add_rows,
+                                           .copy = copy,
+                                           .context = &addition};
 
-    if (!(terms->wants & PARTIAL_DIGEST) && cuda_array_apart(layout, size, &rows, &row)) {
-        n = count - count % CUDA_TILES;
-        return reduce(s, terms, rows, n, index, stream, error) &&
-               reduce_copies(s, terms, layout, n, count, index, stream, error);
-    }
-    if (!cuda_array_is_row(layout, size) || off % size != 0)
-        return reduce_copies(s, terms, layout, 0, count, index, stream, error);
-    rows = (struct cuda_rows){.data = layout->data};
-    n = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / size;
-    n = n < count ? n : count;
-    if (!reduce(s, terms, rows, n, index, stream, error))
-        return false;
-    for (uint64_t at = n; at < count; at += n) {
-        n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
-        rows.data = layout->data + at * size;
-        if (!reduce(s, terms, rows, n, index + at, stream, error))
-            return false;
-    }
-    return true;
+    return cuda_array_take_parts(&parts, layout, count, error);
 }
 
 /* Bytes of a partial result that has these wants: the members of moments.h and the digest are the

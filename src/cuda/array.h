@@ -42,7 +42,8 @@ struct cuda_array_terms {
 /* Adds the first `count` elements of a layout, of any alignment, in memory of a device or managed
    memory. They are read after what was put on `stream` before, a cudaStream_t of that device. Managed
    memory is read by `device`; negative: by the current one.
-   `index` is that of the first. Waits for nothing. Allocates only the first time on a device or in
+   `index` is that of the first; that of the first NaN is right only if all lie in a row, or if PARTIAL_WHERE is
+   wanted. Waits for nothing. Allocates only the first time on a device or in
    a capture, and for the first elements that are not aligned to their size or not in a row; makes
    *array if it is NULL. After an error of a GPU it has no results. */
 bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,

@@ -264,28 +264,6 @@ static inline struct cuda_gather cuda_gather_of(const struct view_layout *layout
     return gather;
 }
 
-/* Whether the elements of a layout, of `size` bytes, lie in rows of whole units or words, so few as struct
-   cuda_rows has them: sets these, and the elements of a row, which may be one. */
-static inline bool cuda_array_apart(const struct view_layout *layout, size_t size,
-                                    struct cuda_rows *rows, uint64_t *length)
-{
-    const bool single = layout->rank == 1 && layout->strides[0] != (int64_t)size;
-    uint64_t row, bits, step;
-
-    if (!single && (layout->rank != 2 || layout->strides[1] != (int64_t)size))
-        return false;
-    *length = single ? 1 : layout->sizes[1];
-    row = *length * size;
-    bits = (uintptr_t)layout->data | (uint64_t)layout->strides[0] | row;
-    step = bits % CUDA_ROWS_UNIT == 0 ? CUDA_ROWS_UNIT : sizeof(uint32_t);
-    if (bits % step != 0 || layout->sizes[0] * row / step > CUDA_ROWS_MOST ||
-        (uint64_t)layout->strides[0] / step >= CUDA_ROWS_MOST)
-        return false;
-    *rows = cuda_rows_apart(layout->data, step < CUDA_ROWS_UNIT, row / step,
-                            layout->strides[0] / (int64_t)step);
-    return true;
-}
-
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */
 static inline bool cuda_array_is_row(const struct view_layout *layout, size_t size)
 {

@@ -7,6 +7,7 @@
 
 #include "core/moments.h"
 #include "cuda/array_launch.h"
+#include "cuda/array_parts.h"
 #include "cuda/guest.h"
 #include "cuda/kernels.h"
 #include "cuda/tallies.h"
@@ -130,72 +131,45 @@ static bool count_rows(struct cuda_tallier *t, struct cuda_rows rows, size_t cou
     return cuda_guest_check(cuda_tally(&launch, t->stream), launching, error);
 }
 
-/* Tallies copies of `count` elements of the layout, from number `first` on. */
-static bool tally_copies(struct cuda_tallier *t, tally_rows *tally, uint64_t first, uint64_t count,
-                         struct error *error)
-{
-    const uint64_t most = CUDA_STAGE_BYTES / t->size, end = first + count;
-    struct cuda_gather job = cuda_gather_of(t->elements->layout, t->size, first, 0);
+/* The call that is being made, and how its elements are tallied. */
+struct tallying {
+    struct cuda_tallier *tallier;
+    tally_rows *tally;
+};
 
-    if (count == 0)
-        return true;
-    if (!cuda_room_grow(&t->site, &t->stage, (size_t)(count < most ? count : most) * t->size,
-                        error))
-        return false;
-    job.to = t->stage.memory;
-    for (; job.first < end; job.first += job.count) {
-        job.count = end - job.first < most ? end - job.first : most;
-        if (!cuda_guest_check(cuda_gather(&job, t->site.multiprocessors, t->stream), launching,
-                              error) ||
-            !tally(t, (struct cuda_rows){.data = job.to}, (size_t)job.count, error))
-            return false;
-    }
-    return true;
+static bool tally_part(void *context, struct cuda_rows rows, uint64_t count, struct error *error)
+{
+    const struct tallying *const c = context;
+
+    return c->tally(c->tallier, rows, (size_t)count, error);
 }
 
-/* Tallies elements of rows, some at a time: from one launch to the next it is `step` bytes. */
-static bool tally_parts(struct cuda_tallier *t, tally_rows *tally, struct cuda_rows rows,
-                        uint64_t count, uint64_t most, int64_t step, struct error *error)
+static const void *copy(void *context, const struct cuda_gather *gather, uint64_t staged,
+                        struct error *error)
 {
-    for (uint64_t at = 0; at < count; at += most) {
-        if (!tally(t, rows, (size_t)(count - at < most ? count - at : most), error))
-            return false;
-        rows.data = (const unsigned char *)rows.data + step;
-    }
-    return true;
+    struct cuda_tallier *const t = ((struct tallying *)context)->tallier;
+
+    return cuda_array_stage(&t->site, &t->stage, gather, staged, t->stream, error);
 }
 
-static bool tally_one_row(struct cuda_tallier *t, tally_rows *tally, const unsigned char *data,
-                          uint64_t count, struct error *error)
-{
-    return tally_parts(t, tally, (struct cuda_rows){.data = data}, count, LAUNCH_MAX,
-                       (int64_t)(LAUNCH_MAX * t->size), error);
-}
-
-/* Tallies all elements, or those that were kept. Copies what is not aligned, and a few at the
-   beginning, since kernels read 16 bytes at a time. */
+/* Tallies all elements, or those that were kept. */
 static bool tally_all(struct cuda_tallier *t, tally_rows *tally, struct error *error)
 {
-    const struct view_layout *layout = t->elements->layout;
-    const size_t off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
-    const uint64_t count = t->elements->count;
-    struct cuda_rows rows;
-    uint64_t at, row;
+    struct tallying call = {t, tally};
+    const struct view_layout kept = {
+        .data = t->kept.memory, .rank = 1, .sizes = {t->held.count}, .strides = {(int64_t)t->size}};
+    const struct cuda_array_elements *const e = t->elements;
+    const struct cuda_array_parts parts = {.tuning = &cuda_array_parts_shipped,
+                                           .size = t->size,
+                                           .most = LAUNCH_MAX,
+                                           .tiles = 1,
+                                           .room = CUDA_STAGE_BYTES / t->size,
+                                           .take = tally_part,
+                                           .copy = copy,
+                                           .context = &call};
 
-    if (t->from_held)
-        return tally_one_row(t, tally, t->kept.memory, t->held.count, error);
-    if (cuda_array_apart(layout, t->size, &rows, &row) && row <= LAUNCH_MAX) {
-        const uint64_t many = LAUNCH_MAX / row;
-
-        return tally_parts(t, tally, rows, count, many * row, (int64_t)many * layout->strides[0],
-                           error);
-    }
-    if (!cuda_array_is_row(layout, t->size) || off % t->size != 0)
-        return tally_copies(t, tally, 0, count, error);
-    at = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / t->size;
-    at = at < count ? at : count;
-    return tally_copies(t, tally, 0, at, error) &&
-           tally_one_row(t, tally, layout->data + at * t->size, count - at, error);
+    return t->from_held ? cuda_array_take_parts(&parts, &kept, t->held.count, error)
+                        : cuda_array_take_parts(&parts, e->layout, e->count, error);
 }
 
 /*

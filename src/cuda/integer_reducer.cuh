@@ -151,7 +151,7 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
     __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
                                                 unsigned tile)
     {
-        load_words<UNROLL>(g->words, rows, tile);
+        load_words<SIZE, UNROLL>(g->words, rows, tile);
     }
 
     /* The place of element i of the thread's group in the chunk. */

@@ -4,6 +4,7 @@ cuda_sources = \
 	src/cuda/array.c src/cuda/array.h \
 	src/cuda/array_kernels.cu src/cuda/array_launch.h \
 	src/cuda/array_masks.c src/cuda/array_masks.h \
+	src/cuda/array_parts.c src/cuda/array_parts.h \
 	src/cuda/array_pieces.c src/cuda/array_pieces.h \
 	src/cuda/array_slices.c src/cuda/array_slices.h \
 	src/cuda/array_tallies.c src/cuda/array_tallies.h \

@@ -31,7 +31,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
     const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const unsigned blocks = (unsigned)std::min(tiles, most);
     /* The second one reads one row. */
-    const bool defers = l->rows.inverse == 0 && second::follows(tiles, blocks);
+    const bool defers = l->rows.row.inverse == 0 && second::follows(tiles, blocks);
     const struct job job = make_job(l, defers, false);
 
     reduce<Type, SWAP, FINDS><<<blocks, THREADS, 0, stream>>>(job);

@@ -57,7 +57,7 @@ struct reducer : thread_state<int32_t>, missing_state<HAS_MISSING> {
     __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
                                                 unsigned tile)
     {
-        load_words<UNROLL, BLOCK>(g->words, rows, tile);
+        load_words<4 / Type::PER_WORD, UNROLL, BLOCK>(g->words, rows, tile);
         if (SWAP)
 #pragma unroll
             for (int i = 0; i < GROUP_WORDS; i++)

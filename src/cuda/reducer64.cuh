@@ -38,7 +38,7 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
     __device__ __forceinline__ static void load_raw(struct group *g, const struct cuda_rows &rows,
                                                     unsigned tile)
     {
-        load_units<double2, UNROLL, THREADS, ONE_ROW>(rows, tile, [g](int j, double2 v) {
+        load_units<double2, 8, UNROLL, THREADS, ONE_ROW>(rows, tile, [g](int j, double2 v) {
             g->elements[2 * j] = v.x;
             g->elements[2 * j + 1] = v.y;
         });

@@ -99,7 +99,7 @@ struct reducer8 : thread_state<int32_t>, missing_state<HAS_MISSING> {
     __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,
                                                 unsigned tile)
     {
-        load_units<uint4, UNROLL, THREADS>(rows, tile, [g](int j, uint4 v) {
+        load_units<uint4, 1, UNROLL, THREADS>(rows, tile, [g](int j, uint4 v) {
             put(&g->words[WORDS_PER_LOAD * j], v.x);
             put(&g->words[WORDS_PER_LOAD * j + 2], v.y);
             put(&g->words[WORDS_PER_LOAD * j + 4], v.z);

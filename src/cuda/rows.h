@@ -1,6 +1,7 @@
 /*
  * Elements in device memory, in one row or in rows that lie apart, as kernels read them: in units of 16
- * bytes, which may be made of words of 4 bytes, even of two rows. Compiles as C and as CUDA. Pure functions.
+ * bytes, which may be made of elements that lie apart, even of two rows. Compiles as C and as CUDA. Pure
+ * functions.
  */
 #ifndef GPUREDUCE_CUDA_ROWS_H
 #define GPUREDUCE_CUDA_ROWS_H
@@ -12,40 +13,68 @@
 
 #define CUDA_ROWS_UNIT 16 /* bytes */
 
-/* The most steps that rows that lie apart have, and more than there are from one to the next. */
+/* The most steps that rows that lie apart have, and more than gaps have. */
 #define CUDA_ROWS_MOST ((uint64_t)1 << 31)
+
+/* Which row step number i lies in: number i * inverse >> shift. The inverse is rounded up: up to CUDA_ROWS_MOST it
+   makes no number too large (T. Granlund, P. L. Montgomery, "Division by invariant integers using
+   multiplication", 1994). `gap`: a row begins so many steps behind the place of the step that would follow the
+   one before. */
+struct cuda_leaps {
+    uint32_t inverse; /* 0: all lie in one row */
+    unsigned shift;
+    int32_t gap;
+};
+
+/* Rows of `length`, at least one. */
+static inline struct cuda_leaps cuda_leaps_of(uint64_t length, int64_t gap)
+{
+    struct cuda_leaps leaps = {0, 31, (int32_t)gap};
+
+    while (length > (uint64_t)1 << (leaps.shift - 31))
+        leaps.shift++;
+    leaps.inverse = (uint32_t)((((uint64_t)1 << leaps.shift) + length - 1) / length);
+    return leaps;
+}
+
+EXACT_SHARED uint32_t cuda_leaps_number(const struct cuda_leaps *l, uint64_t i)
+{
+    return (uint32_t)((uint64_t)(uint32_t)i * l->inverse >> l->shift);
+}
 
 struct cuda_rows {
     const void *data; /* aligned to a step; or, of few elements, to one: see CUDA_UNALIGNED_MAX */
+    struct cuda_leaps row, block; /* of steps, and of rows: blocks lie apart, too */
 
-    /* 0: all lie in one row. Else step number i, of a unit, or of one of the four `words` of each, lies in row
-       number i * inverse >> shift, and a row begins `gap` steps behind the end of the one before. */
-    uint32_t inverse;
-    unsigned shift;
-    int32_t gap;
-    bool words;
+    /* 0: steps are units, one behind the other in a row. Else steps are elements of at least two bytes, so many
+       apart in a row, and there is one block. */
+    int32_t stride;
 };
 
-/* Rows of `row` steps, each `pitch` steps behind the one before, which is less than CUDA_ROWS_MOST; all have so
-   many steps at most. The inverse is rounded up: up to that many steps it makes no number of a row too large
-   (T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication", 1994). */
-static inline struct cuda_rows cuda_rows_apart(const void *data, bool words, uint64_t row,
-                                               int64_t pitch)
+/* The place of unit number i, in units from the first. */
+EXACT_SHARED int64_t cuda_rows_unit(const struct cuda_rows *r, uint64_t i)
 {
-    struct cuda_rows rows = {data, 0, 31, (int32_t)(pitch - (int64_t)row), words};
+    const uint32_t row = cuda_leaps_number(&r->row, i), block = cuda_leaps_number(&r->block, row);
 
-    while (row > (uint64_t)1 << (rows.shift - 31))
-        rows.shift++;
-    rows.inverse = (uint32_t)((((uint64_t)1 << rows.shift) + row - 1) / row);
-    return rows;
+    return (int64_t)i + (int64_t)(int32_t)row * r->row.gap + (int64_t)(int32_t)block * r->block.gap;
 }
 
-/* The place of step number i, in steps from the first. */
-EXACT_SHARED int64_t cuda_rows_place(const struct cuda_rows *r, uint64_t i)
+/* The place of element number i, in elements from the first, where elements are the steps. */
+EXACT_SHARED int64_t cuda_rows_element(const struct cuda_rows *r, uint64_t i)
 {
-    const uint32_t row = (uint32_t)((uint64_t)(uint32_t)i * r->inverse >> r->shift);
+    return (int64_t)(int32_t)i * r->stride +
+           (int64_t)(int32_t)cuda_leaps_number(&r->row, i) * r->row.gap;
+}
 
-    return (int64_t)i + (int64_t)(int32_t)row * r->gap;
+/* Element number i, of `size` bytes. */
+EXACT_SHARED const unsigned char *cuda_rows_at(const struct cuda_rows *r, unsigned size, uint64_t i)
+{
+    const uint64_t per_unit = CUDA_ROWS_UNIT / size;
+
+    return (const unsigned char *)r->data +
+           (size > 1 && r->stride ? cuda_rows_element(r, i) * size
+                                  : cuda_rows_unit(r, i / per_unit) * CUDA_ROWS_UNIT +
+                                        (int64_t)(i % per_unit * size));
 }
 
 #endif

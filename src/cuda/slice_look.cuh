@@ -122,7 +122,7 @@ template <> struct look_integer_key<true> {
 };
 
 template <typename Type> struct look_integer {
-    typedef typename slice_raw<integer_reducer<Type>::SIZE>::type raw;
+    typedef typename word_of<integer_reducer<Type>::SIZE>::type raw;
     typedef typename Type::element element;
     typedef typename look_integer_key<sizeof(raw) == 8>::type key;
     typedef typename slice_word<sizeof(raw) == 8>::type distance;

@@ -11,6 +11,7 @@
 #include "cuda/integer_reducer.cuh"
 #include "cuda/missing.cuh"
 #include "cuda/moments_reducer32.cuh"
+#include "cuda/rows.cuh"
 #include "cuda/slice_sum.cuh"
 #include "cuda/types.cuh"
 
@@ -290,21 +291,6 @@ template <> struct slice_taker<f64> : slice_float_taker<uint64_t, double, int64_
     }
 };
 
-/* Integers: whatever is wanted, sums are added up as those of a whole array are. */
-template <int BYTES> struct slice_raw;
-template <> struct slice_raw<1> {
-    typedef uint8_t type;
-};
-template <> struct slice_raw<2> {
-    typedef uint16_t type;
-};
-template <> struct slice_raw<4> {
-    typedef uint32_t type;
-};
-template <> struct slice_raw<8> {
-    typedef uint64_t type;
-};
-
 /* Adds an integer of 64 PARTS bits, of which the upper half of the last part is only a sign, to a
    sum: nothing is left. */
 template <int PARTS, typename Sum>
@@ -322,9 +308,10 @@ __device__ static __forceinline__ void slice_add_integer(Sum *sum, const uint64_
     }
 }
 
+/* Whatever is wanted, sums of integers are added up as those of a whole array are. */
 template <typename Type> struct slice_integer_taker {
     typedef integer_reducer<Type> reducer;
-    typedef typename slice_raw<reducer::SIZE>::type raw;
+    typedef typename word_of<reducer::SIZE>::type raw;
     typedef typename Type::element element;
     typedef int64_t key;
 

@@ -49,7 +49,7 @@ template <typename Type> struct select_float {
 };
 
 template <typename Type> struct select_integer {
-    typedef typename slice_raw<integer_reducer<Type>::SIZE>::type raw;
+    typedef typename word_of<integer_reducer<Type>::SIZE>::type raw;
     typedef typename slice_word<sizeof(raw) == 8>::type key;
     typedef typename Type::element element;
     static const raw SIGN = (raw)((raw)Type::SIGNED << (8 * sizeof(raw) - 1));

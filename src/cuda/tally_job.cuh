@@ -101,16 +101,13 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         for (int i = 0; i < PER_LOAD; i++) {
             if ((unsigned)i >= count)
                 continue;
-            if (SIZE >= 4)
-#pragma unroll
-                for (int w = i * SIZE / 4; w < (i + 1) * SIZE / 4; w++)
-                    word[w] = *word_of_rows(rows, at, w);
-            else if (SIZE == 2)
-                word[i / 2] |= (uint32_t)((const uint16_t *)word_of_rows(rows, at, i / 2))[i % 2]
-                               << i % 2 * 16;
-            else
-                word[i / 4] |= (uint32_t)((const uint8_t *)word_of_rows(rows, at, i / 4))[i % 4]
-                               << i % 4 * 8;
+
+            const uint64_t x = *(const typename word_of<SIZE>::type *)cuda_rows_at(
+                &rows, SIZE, at * PER_LOAD + (unsigned)i);
+
+            word[i * SIZE / 4] |= (uint32_t)x << i * SIZE % 4 * 8;
+            if (SIZE == 8)
+                word[(i * SIZE / 4 + 1) % 4] = (uint32_t)(x >> 32);
         }
         return make_uint4(word[0], word[1], word[2], word[3]);
     }
@@ -123,7 +120,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         const bool full = job->count >= ((uint64_t)tile + 1) * TILE;
 
         /* Which of them it is, all threads agree on. */
-        if (full && job->rows.inverse == 0) {
+        if (full && job->rows.row.inverse == 0) {
 #pragma unroll
             for (int j = 0; j < LOADS; j++) {
                 valid[j] = PER_LOAD;
@@ -133,7 +130,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
 #pragma unroll
             for (int j = 0; j < LOADS; j++) {
                 valid[j] = PER_LOAD;
-                load[j] = load_apart<uint4>(job->rows, load_0 + (unsigned)j * TALLY_THREADS);
+                load[j] = load_apart<uint4, SIZE>(job->rows, load_0 + (unsigned)j * TALLY_THREADS);
             }
         } else {
 #pragma unroll

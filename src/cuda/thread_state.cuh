@@ -58,31 +58,31 @@ struct counts {
     }
 };
 
-/* Hands over the UNROLL units that a thread has of a full tile: put(j, unit), for each of them. Those of a
-   block's threads lie side by side. ONE_ROW: so do all elements. */
-template <typename Unit, int UNROLL, int BLOCK, bool ONE_ROW = false, typename Put>
+/* Hands over the UNROLL units that a thread has of a full tile, of elements of SIZE bytes: put(j, unit), for each
+   of them. Those of a block's threads lie side by side. ONE_ROW: so do all elements. */
+template <typename Unit, int SIZE, int UNROLL, int BLOCK, bool ONE_ROW = false, typename Put>
 __device__ static __forceinline__ void load_units(const struct cuda_rows &rows, unsigned tile,
                                                   const Put &put)
 {
     const size_t first = (size_t)tile * BLOCK * UNROLL + threadIdx.x;
 
-    if (ONE_ROW || rows.inverse == 0) {
+    if (ONE_ROW || rows.row.inverse == 0) {
 #pragma unroll
         for (int j = 0; j < UNROLL; j++)
             put(j, __ldcs((const Unit *)rows.data + first + j * BLOCK));
     } else {
 #pragma unroll
         for (int j = 0; j < UNROLL; j++)
-            put(j, load_apart<Unit>(rows, first + j * BLOCK));
+            put(j, load_apart<Unit, SIZE>(rows, first + j * BLOCK));
     }
 }
 
 /* Loads the words of a thread's group of a full tile. */
-template <int UNROLL, int BLOCK = THREADS>
+template <int SIZE, int UNROLL, int BLOCK = THREADS>
 __device__ static __forceinline__ void load_words(uint32_t *words, const struct cuda_rows &rows,
                                                   unsigned tile)
 {
-    load_units<uint4, UNROLL, BLOCK>(rows, tile, [words](int j, uint4 v) {
+    load_units<uint4, SIZE, UNROLL, BLOCK>(rows, tile, [words](int j, uint4 v) {
         words[4 * j] = v.x;
         words[4 * j + 1] = v.y;
         words[4 * j + 2] = v.z;

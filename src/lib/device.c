@@ -342,7 +342,9 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     struct search search = {.context = context};
     const struct view *const given = view;
     const bool masked = view->mask_form != VIEW_MASK_NONE;
-    const bool places = masked && ((request->wants & PARTIAL_WHERE) || request->nan == NAN_ERROR);
+    /* Places of elements that are copied, or taken in another order, are not those in the view. */
+    const unsigned lost = masked ? request->wants & PARTIAL_WHERE : 0;
+    const bool places = lost || request->nan == NAN_ERROR;
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
                                      .missing = all.missing,
@@ -370,8 +372,7 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     if ((passes && !begin_passes(&search, request, &view, &row, &left_out, &error)) ||
         !reduce(&search, &terms, view, request->nan == NAN_ERROR, &left_out, &made->found.partial,
                 &error) ||
-        (places &&
-         !find_indices(context, &all, given, request->wants, &made->found.partial, &error))) {
+        (places && !find_indices(context, &all, given, lost, &made->found.partial, &error))) {
         /* A GPU that failed is not asked again, unless by another call. */
         cuda_array_close(context->device_array);
         context->device_array = NULL;

@@ -835,15 +835,13 @@ static void run_reduce(const void *arguments)
 {
     const struct cuda_launch *l = arguments;
     const size_t size = element_size(l->type);
-    const size_t step = l->rows.words ? sizeof(uint32_t) : CUDA_ROWS_UNIT;
+    const size_t aligned = l->count < CUDA_UNALIGNED_MAX || l->rows.stride ? size : CUDA_ROWS_UNIT;
 
-    if ((uintptr_t)l->rows.data % (l->count < CUDA_UNALIGNED_MAX ? size : step) != 0 ||
-        (l->rows.inverse && l->count % CUDA_TILES != 0))
+    if ((uintptr_t)l->rows.data % aligned != 0 ||
+        (l->rows.row.inverse && l->count % CUDA_TILES != 0))
         abort();
     for (size_t i = 0; i < l->count; i++) {
-        const int64_t place = cuda_rows_place(&l->rows, i * size / step);
-        const unsigned char *at =
-            (const unsigned char *)l->rows.data + place * (int64_t)step + i * size % step;
+        const unsigned char *at = cuda_rows_at(&l->rows, (unsigned)size, i);
         unsigned char element[8];
 
         if (l->swap)

@@ -14,6 +14,7 @@
 #include "cuda/rows.h"
 #include "engine/engine.h"
 #include "lib/allocate.h"
+#include "lib/data_gen.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
@@ -100,24 +101,56 @@ static inline bool copy_out(void *to, const void *from, size_t size)
 
 #endif
 
-/* Copies bytes to memory as rows of so many units, or words, `gap` of them apart: there is room for them. Nothing
-   says what lies between them. */
-static inline bool copy_in_apart(struct cuda_rows *rows, void *to, const unsigned char *from,
-                                 size_t size, bool words, size_t row, size_t gap)
+/* How elements lie apart: in rows of so many steps, each of so many bytes: of units, where the stride is 0, or of
+   elements, so many apart. `gap` more steps lie between rows. Units: after so many rows `between` more. */
+struct apart {
+    size_t step;
+    unsigned stride;
+    size_t row, gap, rows, between;
+};
+
+static inline size_t apart_place(const struct apart *a, size_t i)
 {
-    const size_t step = words ? sizeof(uint32_t) : CUDA_ROWS_UNIT;
-    const size_t bytes = row * step, pitch = (row + gap) * step;
-    const size_t whole = size / bytes, all = whole * pitch + size % bytes;
-    unsigned char *const apart = allocate(all + 1);
+    const size_t next = a->stride > 0 ? a->stride : 1, row = i / a->row;
+
+    return row * (a->row * next + a->gap) + i % a->row * next +
+           (a->rows > 0 ? row / a->rows * a->between : 0);
+}
+
+/* Copies bytes to memory, apart, where there is room: nothing says what lies between them. */
+static inline bool copy_in_apart(struct cuda_rows *rows, void *to, const unsigned char *from,
+                                 size_t size, const struct apart *a)
+{
+    const size_t steps = (size + a->step - 1) / a->step; /* the last unit may be a part of one */
+    const size_t all = (apart_place(a, steps - 1) + 1) * a->step;
+    unsigned char *const copies = allocate(all);
     bool good;
 
-    memset(apart, 0xa5, all);
-    for (size_t i = 0; i <= whole; i++)
-        memcpy(apart + i * pitch, from + i * bytes, i < whole ? bytes : size % bytes);
-    *rows = cuda_rows_apart(to, words, row, (int64_t)(row + gap));
-    good = copy_in(to, apart, all);
-    free(apart);
+    memset(copies, 0xa5, all);
+    for (size_t i = 0; i < steps; i++)
+        memcpy(copies + apart_place(a, i) * a->step, from + i * a->step,
+               size - i * a->step < a->step ? size - i * a->step : a->step);
+    *rows = (struct cuda_rows){
+        .data = to, .row = cuda_leaps_of(a->row, (int64_t)a->gap), .stride = (int32_t)a->stride};
+    if (a->rows > 0)
+        rows->block = cuda_leaps_of(a->rows, (int64_t)a->between);
+    good = copy_in(to, copies, all);
+    free(copies);
     return good;
+}
+
+/* Draws how elements of a size lie apart, `bytes` in all, in up to four times as many bytes and 1 KiB more. */
+static inline struct apart draw_apart(struct rng *from, size_t size, size_t bytes)
+{
+    const bool elements = size > 1 && rng_below(from, 2);
+    struct apart a = {.step = elements ? size : CUDA_ROWS_UNIT};
+
+    a.stride = elements ? 1 + (unsigned)rng_below(from, 2) : 0;
+    a.row = 1 + (size_t)rng_below(from, rng_below(from, 2) ? 20 : bytes / a.step / 2 + 1);
+    a.gap = (size_t)rng_below(from, a.row + 1);
+    a.rows = elements ? 0 : (size_t)rng_below(from, 4);
+    a.between = a.rows > 0 ? (size_t)rng_below(from, a.rows * a.row + 1) : 0;
+    return a;
 }
 
 #endif

@@ -613,15 +613,15 @@ static void check_samples(size_t count)
     tap_family_end(&family, "quantiles by samples");
 }
 
-/* Rows of whole units of 16 bytes, or words of 4, that lie apart, which kernels read where they are; so many
-   elements that they have whole tiles of them, or fewer. */
+/* Rows that lie apart, of whole units of 16 bytes or not, and rows of rows, which kernels read where they are; so
+   many elements that they have whole tiles of them, or fewer. */
 static void check_apart(size_t count)
 {
     const uint64_t pitch = 1024;
     struct tap_family family = {0};
 
     for (unsigned run = 0; run < 8 * ELEMENT_TYPES; run++) {
-        static const int64_t offs[] = {0, 16, 4};
+        static const int64_t offs[] = {0, 16, 8};
         const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
         const uint64_t few = rng_below(&rng, 2) ? 4 : 16;
         const size_t size = element_size(type);
@@ -635,6 +635,17 @@ static void check_apart(size_t count)
         gpr_request *request = NULL;
         bool asked[OPS];
 
+        if (run < 6 * ELEMENT_TYPES && rng_below(&rng, 2)) {
+            const int64_t rows = 2 + (int64_t)rng_below(&rng, 9);
+
+            s.rank = 3;
+            s.sizes[2] = s.sizes[1];
+            s.sizes[1] = (uint64_t)rows;
+            s.sizes[0] = count / pitch / (uint64_t)(rows + 1);
+            s.strides[2] = s.strides[1];
+            s.strides[1] = s.strides[0];
+            s.strides[0] *= rows + 1;
+        }
         if (run >= 6 * ELEMENT_TYPES) { /* rows of one element */
             s.rank = 1;
             s.strides[0] = (int64_t)((2 + rng_below(&rng, 2)) * size);

@@ -85,7 +85,7 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
 {
     if (!kernel_open(reason))
         return false;
-    memory = kernel_allocate(LENGTH_LONG * 8, reason);
+    memory = kernel_allocate(2 * LENGTH_LONG * 8, reason);
     partial = kernel_allocate(sizeof *partial, reason);
     scratch = kernel_allocate(sizeof *scratch, reason);
     return memory && partial && scratch && kernel_clear(scratch, sizeof *scratch);
@@ -187,12 +187,10 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
                                      .multiprocessors = (int)blocks};
 
         if (apart) {
-            const bool words = rng_below(&rng, 2);
-            const size_t longest = count * size / (words ? 8 : 32);
-            const size_t row = 1 + rng_below(&rng, rng_below(&rng, 2) ? 20 : longest);
+            const struct apart lie = draw_apart(&rng, size, count * size);
 
             good = copy_in_apart(&launch.rows, to, (swap ? swapped : data) + at * size,
-                                 count * size, words, row, rng_below(&rng, row + 1));
+                                 count * size, &lie);
         } else {
             good = copy_in(to, (swap ? swapped : data) + at * size, count * size);
         }

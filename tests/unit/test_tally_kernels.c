@@ -56,7 +56,7 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
 {
     if (!kernel_open(reason))
         return false;
-    memory = kernel_allocate(2 * BYTES_MAX, reason);
+    memory = kernel_allocate(4 * BYTES_MAX + 1024, reason);
     table = kernel_allocate(COUNTS_BYTES, reason);
     counts = kernel_allocate(COUNTS_BYTES, reason);
     room = kernel_allocate(BYTES_MAX, reason);
@@ -265,7 +265,7 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
                        const char *what, unsigned launches, unsigned blocks, size_t shared)
 {
     const bool fine = plan->kind == TALLY_CELLS && plan->kept_cells > 0 && once_in(3);
-    const bool apart = once_in(2), words = once_in(2);
+    const bool apart = once_in(2);
     const size_t size = element_size(plan->type);
     const size_t counters =
         fine ? ((size_t)plan->kept_cells << plan->fine_bits) + 1 : tally_size(plan);
@@ -303,13 +303,13 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
     good = copy_table(plan) && copy_in(counts, got, COUNTS_BYTES);
     for (size_t at = 0; at < n && good; at += launch.count) {
         uint64_t now = 0;
-        size_t row;
+        struct apart lie;
 
         launch.count = n - at < most ? n - at : most;
-        row = 1 + below(once_in(2) ? 20 : launch.count * size / (words ? 8 : 32) + 1);
+        lie = draw_apart(&rng, size, launch.count * size);
         good =
             (apart ? copy_in_apart(&launch.rows, memory, (launch.swap ? swapped : data) + at * size,
-                                   launch.count * size, words, row, below(row + 1))
+                                   launch.count * size, &lie)
                    : copy_in(memory, (launch.swap ? swapped : data) + at * size,
                              launch.count * size)) &&
             run_kernel(&launch, blocks) &&
