@@ -109,10 +109,9 @@ struct diff_error {
 /* An array that the other side lacks by its name, and may have by another. */
 struct diff_lone {
     struct diff_item *item;
-    enum element_type type;
-    uint64_t elements;
-    bool found;           /* it has a digest; set by the worker that took it */
-    struct digest digest; /* 0 before */
+    const struct diff_side *side; /* of the item: the one that has it */
+    bool found;                   /* it has a digest; set by the worker that took it */
+    struct digest digest;         /* 0 before */
 };
 
 struct diff {
@@ -370,14 +369,19 @@ static struct named **sort_names(struct diff *d, const struct names *names)
 static void set_side(struct diff_item *item, int side, const struct named *named)
 {
     const struct source_info *info = source_info(named->source);
+    const struct container_array *array = info->container ? info->picks[named->array].array : NULL;
+    struct diff_side *const s = &item->sides[side];
 
-    item->sides[side].source = named->source;
-    item->sides[side].number = named->array;
-    item->sides[side].elements = source_elements(info);
-    if (info->container) {
-        item->sides[side].array = info->picks[named->array].array;
-        item->sides[side].elements = info->picks[named->array].elements;
-    }
+    s->source = named->source;
+    s->array = array;
+    s->number = named->array;
+    s->elements = array ? info->picks[named->array].elements : source_elements(info);
+    s->type = array ? array->type : info->type;
+    s->swap = array ? array->big_endian != element_host_is_big() : info->swap;
+    if (!array)
+        s->scale = info->scale;
+    else if (!array->unreadable)
+        s->scale = container_scale(array);
     if (!item->name)
         item->name = named->name;
     else if (side == DIFF_B && named->name && strcmp(item->name, named->name) != 0)
@@ -421,13 +425,13 @@ static bool can_turn(const struct diff *d, const struct diff_item *item)
 {
     struct array_shape shape;
     uint64_t all = 1, bytes = 0;
-    bool swap, stream = true;
+    bool stream = true;
 
     diff_shape(item, DIFF_A, &shape);
     for (unsigned i = 0; i < shape.dimensions; i++)
         all *= shape.sizes[i];
     for (int side = 0; side < DIFF_SIDES; side++) {
-        const size_t size = element_size(diff_element(item, side, &swap));
+        const size_t size = element_size(item->sides[side].type);
 
         if (item->sides[side].elements < all)
             return false;
@@ -531,25 +535,22 @@ static bool is_pipe(const struct diff_pair *pair, int side)
 /* Sets up a pair that is to be compared. */
 static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_item *item)
 {
-    enum element_type a_type, b_type;
-
     pair->item = item;
     for (int side = 0; side < DIFF_SIDES; side++) {
         pair->sides[side].source = item->sides[side].source;
         pair->sides[side].array = item->sides[side].number;
         pair->sides[side].at_hand = is_at_hand(item, side);
+        pair->sides[side].size = element_size(item->sides[side].type);
+        pair->setup.swap[side] = item->sides[side].swap;
+        pair->setup.missing[side] = item->sides[side].missing;
     }
     pair->setup.terms = (struct difference_terms){
         .skip_nan = d->request->options->nan == NAN_SKIP,
         .tolerance = *diff_tolerance(d->request, item),
-        .scales = {*diff_scale(item, DIFF_A), *diff_scale(item, DIFF_B)},
+        .scales = {item->sides[DIFF_A].scale, item->sides[DIFF_B].scale},
     };
-    a_type = diff_element(item, DIFF_A, &pair->setup.swap[DIFF_A]);
-    b_type = diff_element(item, DIFF_B, &pair->setup.swap[DIFF_B]);
-    cpu_compare_set_types(&pair->setup, a_type, b_type,
+    cpu_compare_set_types(&pair->setup, item->sides[DIFF_A].type, item->sides[DIFF_B].type,
                           d->request->cast && !diff_is_bytes(item, DIFF_A));
-    pair->sides[DIFF_A].size = element_size(a_type);
-    pair->sides[DIFF_B].size = element_size(b_type);
     pair->size = pair->sides[DIFF_A].size > pair->sides[DIFF_B].size ? pair->sides[DIFF_A].size
                                                                      : pair->sides[DIFF_B].size;
     pair->differs = item->kind != DIFF_SAME; /* there will be results, whatever the values are */
@@ -559,29 +560,19 @@ static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_i
     if (diff_is_bytes(item, DIFF_A))
         pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
     pair->setup.verdict_only = d->request->verdict_only;
-    for (int side = 0; side < 2; side++)
-        pair->setup.missing[side] = item->sides[side].missing;
-}
-
-/* Whether a type has all numbers of both sides. */
-static bool have_common_type(const struct diff_item *item)
-{
-    bool swap;
-    enum element_type common;
-
-    return difference_common_type(diff_element(item, DIFF_A, &swap),
-                                  diff_element(item, DIFF_B, &swap), &common);
 }
 
 /* Finds what the numbers of an item's arrays mean. Returns whether its values are to be compared. */
 static bool find_meaning(struct diff *d, struct diff_item *item)
 {
     const struct missing_values *values = &d->request->options->missing;
-    const bool one_scale = scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B));
-    bool swap;
+    const bool one_scale = scale_same(&item->sides[DIFF_A].scale, &item->sides[DIFF_B].scale);
+    const bool by_ulps = diff_tolerance(d->request, item)->by_ulps && !d->request->cast;
+    const enum element_type a_type = item->sides[DIFF_A].type, b_type = item->sides[DIFF_B].type;
+    enum element_type common;
 
     for (int side = 0; side < DIFF_SIDES && !diff_is_bytes(item, side); side++) {
-        const enum element_type type = diff_element(item, side, &swap);
+        const enum element_type type = item->sides[side].type;
         struct missing m;
         const char *const lacking =
             container_find_missing(item->sides[side].array, type, values, &m);
@@ -598,21 +589,20 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
             return note_no_memory(d);
         *item->sides[side].missing = m;
     }
-    if (d->request->cast && !one_scale && element_is_integer(diff_element(item, DIFF_B, &swap)) &&
-        element_size(diff_element(item, DIFF_B, &swap)) == 8)
+    if (d->request->cast && !one_scale && element_is_integer(b_type) && element_size(b_type) == 8)
         return item_error(
             d, item,
             error_advised((struct advice){.kind = ADVICE_STORED},
                           "casts to %s of numbers with another scale or offset are not "
                           "supported",
                           diff_type(item, DIFF_B)));
-    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !have_common_type(item))
+    if (by_ulps && !difference_common_type(a_type, b_type, &common))
         return item_error(
             d, item,
             error_of(ERROR_REQUEST,
                      "a tolerance in ulps needs a type that has all numbers of %s and %s",
                      diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
-    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !one_scale)
+    if (by_ulps && !one_scale)
         return item_error(
             d, item,
             error_advised((struct advice){.kind = ADVICE_STORED},
@@ -1679,37 +1669,30 @@ static void call_digest(void *argument)
     }
 }
 
-/* The side of an array that the other one lacks. */
-static int side_of(const struct diff_item *item)
-{
-    return item->kind == DIFF_ONLY_B ? DIFF_B : DIFF_A;
-}
-
 /* Adds all elements of an array to a digest, in whatever order they are decoded. Returns whether that
    succeeded; an array that is damaged has none. */
-static bool digest_elements(const struct diff_worker *w, const struct diff_item *item,
+static bool digest_elements(const struct diff_worker *w, const struct diff_lone *lone,
                             struct cpu_digest *digest)
 {
     const struct diff *d = w->diff;
-    const int side = side_of(item);
+    const struct diff_side *const side = lone->side;
     const struct chunk_request request = {.buffer = w->buffers[DIFF_A],
                                           .size = d->buffer_bytes,
                                           .in_place = d->claim_bytes,
                                           .borrow = true};
-    struct source_options input = *d->request->sides[side].input;
+    struct source_options input = *d->request->sides[side - lone->item->sides].input;
     struct chunk chunk;
     struct digest_call call = {.digest = digest, .chunk = &chunk};
     struct source *source;
     struct error error;
-    bool swap, good = true;
+    bool good = true;
 
     input.true_indices = true;
-    source =
-        source_open_array(item->sides[side].source, item->sides[side].array, &input, 1, &error);
+    source = source_open_array(side->source, side->array, &input, 1, &error);
     if (!source)
         return false;
-    call.size = element_size(diff_element(item, side, &swap));
-    call.copy = swap ? w->buffers[DIFF_B] : NULL;
+    call.size = element_size(side->type);
+    call.copy = side->swap ? w->buffers[DIFF_B] : NULL;
     call.most = d->buffer_bytes / call.size;
     while (good && !stopped(d) && source_next(source, &request, &chunk) == SOURCE_CHUNK) {
         good = mapping_call(chunk.mapped, call_digest, &call);
@@ -1729,15 +1712,15 @@ static bool work_digest(struct diff_worker *w)
 
     while (!stopped(d) && (k = atomic_fetch_add(&d->next_lone, 1)) < d->lone_count) {
         struct diff_lone *lone = &d->lone[k];
-        const struct container_array *array = lone->item->sides[side_of(lone->item)].array;
+        const struct container_array *array = lone->side->array;
         const struct engine_columns columns = {array->dimensions, array->sizes};
         struct cpu_digest *digest =
-            cpu_digest_open(NULL, kernels, lone->type,
+            cpu_digest_open(NULL, kernels, lone->side->type,
                             array->fortran_order && array->dimensions > 1 ? &columns : NULL, true);
 
         if (!digest)
             return no_memory(d);
-        lone->found = digest_elements(w, lone->item, digest);
+        lone->found = digest_elements(w, lone, digest);
         lone->digest = cpu_digest_find(digest);
         cpu_digest_close(digest);
     }
@@ -1747,13 +1730,12 @@ static bool work_digest(struct diff_worker *w)
 /* Compares types, numbers of elements, scales and digests: 0 if they are equal. */
 static int compare_likeness(const struct diff_lone *a, const struct diff_lone *b)
 {
-    const struct scale *x = diff_scale(a->item, side_of(a->item));
-    const struct scale *y = diff_scale(b->item, side_of(b->item));
+    const struct scale *x = &a->side->scale, *y = &b->side->scale;
 
-    if (a->type != b->type)
-        return a->type < b->type ? -1 : 1;
-    if (a->elements != b->elements)
-        return a->elements < b->elements ? -1 : 1;
+    if (a->side->type != b->side->type)
+        return a->side->type < b->side->type ? -1 : 1;
+    if (a->side->elements != b->side->elements)
+        return a->side->elements < b->side->elements ? -1 : 1;
     if (x->given != y->given)
         return x->given ? 1 : -1;
     if (x->factor != y->factor)
@@ -1788,20 +1770,17 @@ static size_t find_group(const struct diff *d, size_t from, size_t *b)
 static bool list_lone(struct diff *d)
 {
     size_t count = 0, b, end;
-    bool swap;
 
     d->lone = malloc((d->item_count + 1) * sizeof *d->lone);
     if (!d->lone)
         return no_memory(d);
     for (size_t i = 0; i < d->item_count; i++) {
         struct diff_item *item = &d->items[i];
-        const int side = side_of(item);
+        const int side = item->kind == DIFF_ONLY_B ? DIFF_B : DIFF_A;
 
         if ((item->kind == DIFF_ONLY_A || item->kind == DIFF_ONLY_B) &&
             !diff_is_bytes(item, side) && item->sides[side].elements > 0)
-            d->lone[d->lone_count++] = (struct diff_lone){.item = item,
-                                                          .type = diff_element(item, side, &swap),
-                                                          .elements = item->sides[side].elements};
+            d->lone[d->lone_count++] = (struct diff_lone){.item = item, .side = &item->sides[side]};
     }
     qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
     for (size_t from = 0; from < d->lone_count; from = end) {
@@ -2448,14 +2427,12 @@ struct diff_summary diff_summary(const struct diff *d)
         s.different += item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
         if (item->compared) {
             const uint64_t elements = diff_elements(item, DIFF_A);
-            bool swap;
 
             s.elements += elements == SOURCE_UNKNOWN ? 0 : elements; /* of an unknown type */
             if (item->sides[DIFF_A].elements == SOURCE_UNKNOWN) /* of bytes in several places */
                 continue;
-            s.bytes +=
-                item->sides[DIFF_A].elements * (element_size(diff_element(item, DIFF_A, &swap)) +
-                                                element_size(diff_element(item, DIFF_B, &swap)));
+            s.bytes += item->sides[DIFF_A].elements * (element_size(item->sides[DIFF_A].type) +
+                                                       element_size(item->sides[DIFF_B].type));
         }
     }
     s.differs = s.different > 0 || atomic_load(&d->decided);

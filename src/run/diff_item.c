@@ -13,15 +13,6 @@ bool diff_same_shape(const struct array_shape *a, const struct array_shape *b)
             memcmp(a->sizes, b->sizes, a->dimensions * sizeof *a->sizes) == 0);
 }
 
-enum element_type diff_element(const struct diff_item *item, int side, bool *swap)
-{
-    const struct container_array *array = item->sides[side].array;
-
-    *swap = array ? array->big_endian != element_host_is_big()
-                  : source_info(item->sides[side].source)->swap;
-    return array ? array->type : source_info(item->sides[side].source)->type;
-}
-
 /* Whether a name matches; that of a file that is one array is empty. */
 static bool matches(const char *pattern, const char *name)
 {
@@ -47,16 +38,6 @@ const struct difference_tolerance *diff_tolerance(const struct diff_request *req
         if (diff_tolerance_matches(request, i, item))
             return &t->some[i].limits;
     return &t->all;
-}
-
-const struct scale *diff_scale(const struct diff_item *item, int side)
-{
-    static const struct scale none = {.given = false};
-    const struct container_array *array = item->sides[side].array;
-
-    if (!array)
-        return &source_info(item->sides[side].source)->scale;
-    return array->scale && !array->unreadable ? array->scale : &none;
 }
 
 bool diff_is_bytes(const struct diff_item *item, int side)
@@ -99,8 +80,6 @@ void diff_place_shape(const struct diff_item *item, struct array_shape *shape)
 
 const char *diff_type(const struct diff_item *item, int side)
 {
-    bool swap;
-
     return diff_is_bytes(item, side) ? item->sides[side].array->type_name
-                                     : element_name(diff_element(item, side, &swap));
+                                     : element_name(item->sides[side].type);
 }

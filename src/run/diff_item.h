@@ -52,21 +52,27 @@ enum diff_kind {
     DIFF_FAILED   /* unknown; `error` tells why */
 };
 
+/* An array of one side. */
+struct diff_side {
+    struct source *source;               /* the file; NULL: the side has no such array */
+    const struct container_array *array; /* NULL if the file is one array */
+    size_t number;                       /* number of the array in the source */
+    enum element_type type;              /* ELEMENT_U8 if the type is not read */
+    bool swap;                           /* elements are not in this machine's byte order */
+    struct scale scale;                  /* that of the elements, if the type is read */
+    uint64_t elements;       /* elements to compare, or bytes of a type that is not read;
+                          SOURCE_UNKNOWN of a stream that was not read to its end, or of
+                          bytes that are not in one place */
+    struct missing *missing; /* its missing values, of malloc; NULL: there are none */
+};
+
 /* A pair of arrays, or an array of one side. */
 struct diff_item {
     const char *name;       /* NULL if both sides are one array without a name */
     const char *other_name; /* the name on side B, if it is another; NULL */
     enum diff_kind kind;
     size_t error; /* 1 + the number of its first error in the comparison; 0: none */
-    struct {
-        struct source *source;               /* the file; NULL: the side has no such array */
-        const struct container_array *array; /* NULL if the file is one array */
-        size_t number;                       /* number of the array in the source */
-        uint64_t elements;       /* elements to compare, or bytes of a type that is not read;
-                              SOURCE_UNKNOWN of a stream that was not read to its end, or of
-                              bytes that are not in one place */
-        struct missing *missing; /* its missing values, of malloc; NULL: there are none */
-    } sides[DIFF_SIDES];
+    struct diff_side sides[DIFF_SIDES];
     bool compared;                   /* the values were compared, and `result` is set */
     struct difference_result result; /* of DIFF_BYTES, elements are bytes */
 };
@@ -87,10 +93,6 @@ void diff_place_shape(const struct diff_item *item, struct array_shape *shape);
 /* Whether two known shapes are the same. */
 bool diff_same_shape(const struct array_shape *a, const struct array_shape *b);
 
-/* The element type of an item's array on one side, ELEMENT_U8 if the type is not read. *swap:
-   whether elements are not in this machine's byte order. */
-enum element_type diff_element(const struct diff_item *item, int side, bool *swap);
-
 /* Whether the type of an item's array on one side is not read, so that its bytes are compared. */
 bool diff_is_bytes(const struct diff_item *item, int side);
 
@@ -101,9 +103,6 @@ const struct difference_tolerance *diff_tolerance(const struct diff_request *req
 /* Whether pattern `number` of the tolerances matches a name of an item. */
 bool diff_tolerance_matches(const struct diff_request *request, unsigned number,
                             const struct diff_item *item);
-
-/* The scale of an item's array on one side. */
-const struct scale *diff_scale(const struct diff_item *item, int side);
 
 /* The name of the type of an item's array on one side. */
 const char *diff_type(const struct diff_item *item, int side);

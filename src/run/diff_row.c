@@ -113,8 +113,8 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
         {"other_dtype", "other_shape", "other_elements", "other_missing_values",
          "other_scale_factor", "other_add_offset"}};
     const bool there = item->sides[side].source;
+    const struct scale *const scale = &item->sides[side].scale;
     struct array_shape shape = {.known = false};
-    bool swap;
 
     if (there)
         find_shape(item, side, &shape);
@@ -123,12 +123,10 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
         field_list(J, keys[side][1], shape.known ? shape.sizes : NULL, shape.dimensions),
         field_count(J, keys[side][2], there ? diff_elements(item, side) : SOURCE_UNKNOWN));
     if (item->sides[side].missing)
-        meaning_add_missing(w, keys[side][3], item->sides[side].missing,
-                            diff_element(item, side, &swap));
-    if (there && diff_scale(item, side)->given)
-        WRITER_FIELDS(w,
-                      field_number(J, keys[side][4], diff_scale(item, side)->factor, ELEMENT_F64),
-                      field_number(J, keys[side][5], diff_scale(item, side)->offset, ELEMENT_F64));
+        meaning_add_missing(w, keys[side][3], item->sides[side].missing, item->sides[side].type);
+    if (scale->given)
+        WRITER_FIELDS(w, field_number(J, keys[side][4], scale->factor, ELEMENT_F64),
+                      field_number(J, keys[side][5], scale->offset, ELEMENT_F64));
 }
 
 static void add_tolerance(struct writer *w, const struct difference_tolerance *t)
