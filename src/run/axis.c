@@ -155,13 +155,6 @@ struct axis_worker {
  * been written for its next one: fresh memory costs more than the results.
  */
 
-UNCHECKED static void order_open(struct axis_order *o)
-{
-    *o = (struct axis_order){.next = 0};
-    mutex_init(&o->mutex);
-    pthread_cond_init(&o->room, NULL);
-}
-
 /* Closes it, when all workers have ended. Returns how many results have been written. If memory was
    lacking, the source has that error. */
 UNCHECKED static uint64_t order_close(struct axis_run *run)
@@ -327,12 +320,6 @@ static enum cpu_slices_kind kind_of(const struct axis_run *run)
     return run->layout->inner == 1 ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
 }
 
-/* The quantiles that are wanted. */
-static const struct pass_request *quantiles_of(const struct axis_run *run)
-{
-    return &run->options->passes;
-}
-
 /* How many slices a worker reduces together, at most. */
 static size_t slices_most(const struct axis_run *run)
 {
@@ -454,51 +441,43 @@ static bool alloc_memory(struct axis_worker *w)
 {
     const struct axis_run *run = w->run;
     const struct axis_plan *plan = run->plan;
-    const struct pass_request *quantiles = quantiles_of(run);
+    const struct pass_request *quantiles = &run->options->passes;
     const size_t room = batch_room(run);
-    const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
+    const size_t results = run->way == AXIS_SHARED || room > BATCH_ROWS ? BATCH_ROWS : room;
     const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
-    bool good;
 
     if (run->way == AXIS_TILES && !lends_all(run))
         w->buffer_size = align_up(
             (size_t)run->layout->length * run->tile_columns * run->info->element_size, ALIGNMENT);
     if (!w->gpu && w->buffer_size > 0)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
-    good = (w->buffer || w->buffer_size == 0) &&
-           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->fast,
-                           run->info->swap, plan->missing.count > 0 ? &plan->missing : NULL,
-                           plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
-    good =
-        cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) && good;
-    good = axis_batch_open(&w->batch, plan, run->kernels,
-                           results < BATCH_ROWS ? results : BATCH_ROWS) &&
-           good;
-    if (quantiles->quantile_count > 0)
-        good = cpu_quantiles_open(&w->quantiles, run->kernels, plan->type, run->info->swap,
-                                  &plan->missing, &plan->scale, plan->nan != NAN_SKIP, quantiles,
-                                  (size_t)run->layout->length) &&
-               good;
     for (unsigned k = 0; k < quantiles->quantile_count; k++) {
         w->found[k] = malloc(room * sizeof *w->found[k]);
-        good = w->found[k] && good;
+        if (!w->found[k])
+            return false;
     }
-    if (parts)
-        good = cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->fast,
-                               run->group_slices) &&
-               good;
-    return good;
+    return (w->buffer || w->buffer_size == 0) &&
+           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->fast,
+                           run->info->swap, plan->missing.count > 0 ? &plan->missing : NULL,
+                           plan->wants & PARTIAL_SPLIT ? &plan->split : NULL) &&
+           cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) &&
+           axis_batch_open(&w->batch, plan, run->kernels, results) &&
+           (quantiles->quantile_count == 0 ||
+            cpu_quantiles_open(&w->quantiles, run->kernels, plan->type, run->info->swap,
+                               &plan->missing, &plan->scale, plan->nan != NAN_SKIP, quantiles,
+                               (size_t)run->layout->length)) &&
+           (!parts || cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->fast,
+                                      run->group_slices));
 }
 
 static void end_worker(struct axis_worker *w)
 {
     cpu_slicer_close(&w->slicer);
     cpu_slices_close(&w->slices);
-    if (w->part.room > 0)
-        cpu_slices_close(&w->part);
+    cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
     cpu_quantiles_close(&w->quantiles);
-    for (unsigned k = 0; k < quantiles_of(w->run)->quantile_count; k++)
+    for (unsigned k = 0; k < w->run->options->passes.quantile_count; k++)
         free(w->found[k]);
     free(w->piece.bytes.data);
     if (!w->gpu)
@@ -562,7 +541,7 @@ static bool hand_in(struct axis_worker *w)
    that were claimed. Slices without elements have none. */
 static void put_quantiles(struct axis_worker *w, size_t from)
 {
-    const struct pass_request *quantiles = quantiles_of(w->run);
+    const struct pass_request *quantiles = &w->run->options->passes;
     const struct axis_plan *plan = w->run->plan;
     struct axis_batch *b = &w->batch;
 
@@ -678,17 +657,13 @@ static void take_missing(const struct take *t, const struct engine_found *found,
     const size_t step = columns ? 1 : found->parts;
     size_t missing = 0;
 
-    for (size_t i = 0; i < slices; i++) {
-        if (isnan(found->high[i * step])) {
-            missing++;
-            continue;
-        }
-        if (missing > 0)
+    for (size_t i = 0; i <= slices; i++) {
+        const bool is_missing = i < slices && isnan(found->high[i * step]);
+
+        if (!is_missing && missing > 0)
             take_some(t, i - missing, missing);
-        missing = 0;
+        missing = is_missing ? missing + 1 : 0;
     }
-    if (missing > 0)
-        take_some(t, slices - missing, missing);
 }
 
 /* Whether the slices that t is about have no other elements, and their sums need not be exact. */
@@ -1351,7 +1326,7 @@ static void take_tile(void *tile)
     const size_t length = (size_t)run->layout->length;
     double *to[PASS_PLAN_QUANTILES_MAX];
 
-    for (unsigned k = 0; k < quantiles_of(run)->quantile_count; k++)
+    for (unsigned k = 0; k < run->options->passes.quantile_count; k++)
         to[k] = w->found[k] + t->first;
     cpu_quantiles_find(&w->quantiles, x, length, t->slices, to);
     if (!run->accumulates)
@@ -1638,7 +1613,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
     run->group_parts = 1;
     few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers &&
           layout->length / OWN_ROWS_LEAST >= workers;
-    if (quantiles_of(run)->quantile_count > 0) {
+    if (run->options->passes.quantile_count > 0) {
         choose_tiles(run, workers);
     } else if (layout->inner == 1) {
         run->way = AXIS_ROWS;
@@ -1777,19 +1752,13 @@ static bool deliver_empty(struct axis_run *run)
     return good;
 }
 
-/* Whether all elements have to be brought into memory: those of a slice are to be looked at together, and
-   the input can only be read in order. */
-static bool needs_spool(const struct axis_run *run)
-{
-    return run->way == AXIS_TILES && !source_is_random(run->source);
-}
-
 /* Has the workers, which are open, do it all. */
 static bool reduce_by(struct axis_run *run, struct axis_worker *workers, unsigned count)
 {
     bool good = true;
 
-    if (needs_spool(run)) {
+    /* All elements of a slice are to be looked at together, but come in order. */
+    if (run->way == AXIS_TILES && !source_is_random(run->source)) {
         const uint64_t bytes = run->layout->elements * run->info->element_size;
 
         if (bytes > source_memory())
@@ -1919,7 +1888,7 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
     if (plan->scale.given && plan->scale.factor < 0 && (plan->wants & PARTIAL_WHERE))
         plan->wants |= PARTIAL_WHERE; /* the least number is that of the greatest element */
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if (run->gpu && (masked || quantiles_of(run)->quantile_count > 0))
+    if (run->gpu && (masked || run->options->passes.quantile_count > 0))
         return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                              masked ? "it has a mask, which the GPU cannot read"
                                     : "the GPU finds no quantiles along an axis");
@@ -1947,11 +1916,12 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     useful =
         worker_count(run->options, plan->wants, outcome->bytes + layout->results * RESULT_BYTES);
     workers = useful < workers ? useful : workers;
-    if (quantiles_of(run)->quantile_count > 0 && workers > layout->results)
+    if (run->options->passes.quantile_count > 0 && workers > layout->results)
         workers = layout->results > 0 ? (unsigned)layout->results : 1;
-    order_open(&run->order);
+    mutex_init(&run->order.mutex);
+    pthread_cond_init(&run->order.room, NULL);
     run->has_places = !run->sink->write || run->sink->has_places(run->sink->context);
-    if (quantiles_of(run)->quantile_count > 0 && layout->length > UINT32_MAX) {
+    if (run->options->passes.quantile_count > 0 && layout->length > UINT32_MAX) {
         good = source_error(run->source, ERROR_REQUEST,
                             "has slices of more than %" PRIu32 " elements, too long for quantiles",
                             UINT32_MAX);
