@@ -29,16 +29,6 @@
 /* Bytes for a name: more than those that messages show have. */
 #define NAME_ROOM (PROGRESS_TEXT_MAX - FIGURES_MAX - sizeof GAP)
 
-void progress_begin(struct progress *p, bool enabled, const char *name, uint64_t total,
-                    uint64_t now)
-{
-    p->enabled = enabled;
-    p->name = name;
-    p->begun = now;
-    p->shown = 0;
-    p->total = total;
-}
-
 /*
  * Figures.
  */
@@ -190,41 +180,39 @@ void progress_text(const struct progress *p, uint64_t done, uint64_t now, unsign
             snprintf(text, PROGRESS_TEXT_MAX, "%s", variants[i]);
 }
 
-void progress_update(struct progress *p, uint64_t done, uint64_t now)
+static void begin(void *context, const char *name, uint64_t total)
 {
+    struct progress *p = context;
+
+    *p = (struct progress){.several = p->several,
+                           .name = p->several ? name : NULL,
+                           .begun = clock_now(),
+                           .total = total};
+}
+
+/* Shows that so much has been read, if it is time to. */
+static bool update(void *context, uint64_t done)
+{
+    struct progress *p = context;
+    const uint64_t now = clock_now();
     char text[PROGRESS_TEXT_MAX];
 
-    if (!p->enabled || now - p->begun < QUIET_TIME || (p->shown && now - p->shown < INTERVAL))
-        return;
+    if (now - p->begun < QUIET_TIME || (p->shown && now - p->shown < INTERVAL))
+        return false;
     p->shown = now;
     /* Each time, since the terminal may be resized; the last column is left free, where some wrap.
      */
     progress_text(p, done, now, message_columns(STDERR_FILENO) - 1, text);
     message_transient(text);
-}
-
-void progress_end(struct progress *p)
-{
-    if (p->shown)
-        message_transient(NULL);
-    p->name = NULL;
-}
-
-static void begin(void *context, const char *name, uint64_t total, uint64_t now)
-{
-    struct progress *p = context;
-
-    progress_begin(p, true, p->several ? name : NULL, total, now);
-}
-
-static void update(void *context, uint64_t done, uint64_t now)
-{
-    progress_update(context, done, now);
+    return false;
 }
 
 static void end(void *context)
 {
-    progress_end(context);
+    const struct progress *p = context;
+
+    if (p->shown)
+        message_transient(NULL);
 }
 
 struct progress_observer progress_observe(struct progress *p)

@@ -14,35 +14,24 @@
 #include "core/progress.h"
 
 struct progress {
-    bool several; /* the observer's inputs need their names */
-    bool enabled;
+    bool several;     /* inputs need their names */
     const char *name; /* of the input; NULL for none to show */
-    uint64_t begun;   /* monotonic, nanoseconds */
+    uint64_t begun;   /* clock_now's */
     uint64_t shown;   /* when the line was last written; 0 for never */
     uint64_t total;   /* bytes of input; UINT64_MAX when unknown */
 };
 
-/* Begins at time `now`, for `total` bytes of input, UINT64_MAX when it is not known. `name` is to
-   be shown with it, UTF-8 that is fit to print; NULL for none. It must live until progress_end. */
-void progress_begin(struct progress *p, bool enabled, const char *name, uint64_t total,
-                    uint64_t now);
-
-/* Shows that `done` bytes have been read by time `now`, if it is time to. */
-void progress_update(struct progress *p, uint64_t done, uint64_t now);
-
-/* Erases the line. */
-void progress_end(struct progress *p);
-
 /* Room for the longest line that is shown, and its end. */
 #define PROGRESS_TEXT_MAX ((size_t)2048)
 
-/* The line that progress_update shows where there are so many columns: never wider. The name is
-   shortened in its middle, then figures are left out, then the name. Prints nothing. */
+/* The line that is shown where there are so many columns, when `done` bytes have been read by time `now`:
+   never wider. The name, UTF-8 that is fit to print, is shortened in its middle, then figures are left
+   out, then the name. Prints nothing. */
 void progress_text(const struct progress *p, uint64_t done, uint64_t now, unsigned columns,
                    char text[PROGRESS_TEXT_MAX]);
 
-/* The observer of runs that keeps the line in *p, which must outlive it. p->several is the
-   caller's. */
+/* The observer of runs that keeps the line in *p, which must outlive it, and whose other fields than
+   p->several are 0 at first. */
 struct progress_observer progress_observe(struct progress *p);
 
 #endif

@@ -78,23 +78,12 @@ UNCHECKED static void tell_warnings(struct reducer *r)
     w->count = 0;
 }
 
-static void begin_progress(void *context, const char *name, uint64_t total, uint64_t now)
+static void begin_progress(void *context, const char *name, uint64_t total)
 {
     struct reducer *r = context;
 
     (void)name;
-    (void)now;
     r->total = total;
-}
-
-static void update_progress(void *context, uint64_t done, uint64_t now)
-{
-    struct reducer *r = context;
-
-    (void)now;
-    done = done < r->total ? done : r->total; /* headers have been read, too */
-    if (r->context->progress && r->context->progress(r->context->progress_user, done, r->total))
-        gpr_cancel(r->context);
 }
 
 static bool is_cancelled(void *context)
@@ -102,6 +91,16 @@ static bool is_cancelled(void *context)
     const struct reducer *r = context;
 
     return atomic_load(&r->context->call) == CALL_CANCELLED;
+}
+
+static bool update_progress(void *context, uint64_t done)
+{
+    struct reducer *r = context;
+
+    done = done < r->total ? done : r->total; /* headers have been read, too */
+    if (r->context->progress && r->context->progress(r->context->progress_user, done, r->total))
+        gpr_cancel(r->context);
+    return is_cancelled(r);
 }
 
 static void end_progress(void *context)
@@ -118,11 +117,8 @@ struct reducer *reducer_new(gpr_context *context)
     r->context = context;
     mutex_init(&r->warnings.mutex);
     r->log = (struct log){.warn = note_warning, .context = &r->warnings};
-    r->observer = (struct progress_observer){.begin = begin_progress,
-                                             .update = update_progress,
-                                             .cancelled = is_cancelled,
-                                             .end = end_progress,
-                                             .context = r};
+    r->observer = (struct progress_observer){
+        .begin = begin_progress, .update = update_progress, .end = end_progress, .context = r};
     r->tuning = source_tuning_shipped;
     r->tuning.mapped_least = UINT64_MAX;
     r->tuning.zstd.unmapped = true;

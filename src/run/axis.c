@@ -1677,19 +1677,17 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
     if (!team)
         return false;
     if (progress)
-        progress->begin(progress->context, run->info->name, total, clock_now());
+        progress->begin(progress->context, run->info->name, total);
     if (session_is_short(run->options, bytes) ||
         (count == 1 && (!progress || (run->info->repeatable && bytes <= SESSION_SHORT_BYTES))))
         team_take_part(team, 0, count, &job);
     else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);
-    while (!team_wait(team, progress ? TICK : 0)) {
-        progress->update(progress->context, source_stats(run->source).input_read, clock_now());
-        if (progress->cancelled && progress->cancelled(progress->context)) {
+    while (!team_wait(team, progress ? TICK : 0))
+        if (progress->update(progress->context, source_stats(run->source).input_read)) {
             source_cancel(run->source);
             atomic_store(&run->cancelled, true);
         }
-    }
     if (progress)
         progress->end(progress->context);
     team_close(&own);

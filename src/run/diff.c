@@ -2117,9 +2117,7 @@ static void run_workers(struct diff *d, unsigned count, bool (*work)(struct diff
         return;
     }
     while (!team_wait(d->team, progress ? TICK : 0)) {
-        if (progress)
-            progress->update(progress->context, bytes_read(d), clock_now());
-        if (progress && progress->cancelled && progress->cancelled(progress->context)) {
+        if (progress && progress->update(progress->context, bytes_read(d))) {
             (void)give_up(d);
             cancel(d);
         }
@@ -2261,8 +2259,7 @@ static bool compare_pairs(struct diff *d)
     const struct progress_observer *progress = d->request->options->progress;
 
     if (progress)
-        progress->begin(progress->context, file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
-                        clock_now());
+        progress->begin(progress->context, file_info(d, DIFF_A, 0)->name, bytes_in_all(d));
     if (!has_comparer(d) || has_found(d))
         run_workers(d, workers_for(d), work_first);
     if (!atomic_load(&d->stop) && !d->request->verdict_only) {

@@ -288,20 +288,16 @@ static void watch(struct run *run)
 {
     const struct progress_observer *progress = run->options->progress;
     bool gpu = run->options->device == DEVICE_AUTO;
-    uint64_t now = clock_now();
 
     if (progress)
-        progress->begin(progress->context, run->info->name, input_total(run->info), now);
-    observe(run, now);
+        progress->begin(progress->context, run->info->name, input_total(run->info));
+    observe(run, clock_now());
     gpu = gpu && gpu_policy_possible(&run->observed);
     do {
-        now = clock_now();
-        if (progress)
-            progress->update(progress->context, source_stats(run->source).input_read, now);
-        if (progress && progress->cancelled && progress->cancelled(progress->context))
+        if (progress && progress->update(progress->context, source_stats(run->source).input_read))
             source_cancel(run->source);
         if (gpu)
-            mind_gpu(run, now);
+            mind_gpu(run, clock_now());
     } while (!team_wait(run->team, gpu || progress ? TICK : 0));
     if (progress)
         progress->end(progress->context);

@@ -36,9 +36,8 @@ static bool is_utf8(const char *text)
 static void line(const char *name, uint64_t total, uint64_t done, double seconds, unsigned columns,
                  char text[PROGRESS_TEXT_MAX])
 {
-    struct progress p = {0};
+    const struct progress p = {.name = name, .begun = CLOCK_SECOND, .total = total};
 
-    progress_begin(&p, true, name, total, CLOCK_SECOND);
     progress_text(&p, done, CLOCK_SECOND + (uint64_t)(seconds * 1e9), columns, text);
 }
 

@@ -49,8 +49,8 @@ struct job {
     uint64_t bytes;
     uint64_t length; /* elements */
 
-    unsigned char **buffers;  /* one per thread */
-    struct progress progress; /* of the calling thread */
+    unsigned char **buffers;                  /* one per thread */
+    const struct progress_observer *progress; /* of the calling thread; NULL for none */
 
     atomic_uint_fast64_t next; /* the chunk to claim */
 
@@ -120,7 +120,8 @@ static void watch(void *argument)
     pthread_mutex_lock(&job->mutex);
     done = job->written * CHUNK_BYTES;
     pthread_mutex_unlock(&job->mutex);
-    progress_update(&job->progress, done < job->bytes ? done : job->bytes, clock_now());
+    if (job->progress)
+        (void)job->progress->update(job->progress->context, done < job->bytes ? done : job->bytes);
 }
 
 /* A buffer for each thread. */
@@ -142,14 +143,19 @@ static bool make_buffers(struct job *job, unsigned threads)
 /* Makes and writes all of it. False on failure, after an error message. */
 static bool generate(struct job *job, unsigned threads, bool show_progress)
 {
+    struct progress progress = {0};
+    const struct progress_observer observer = progress_observe(&progress);
     bool good = make_buffers(job, threads);
 
     if (good) {
+        job->progress = show_progress ? &observer : NULL;
         pthread_mutex_init(&job->mutex, NULL);
         pthread_cond_init(&job->turn, NULL);
-        progress_begin(&job->progress, show_progress, NULL, job->bytes, clock_now());
+        if (show_progress)
+            observer.begin(observer.context, NULL, job->bytes);
         good = team_run_watched(threads, make_chunks, watch, job, TICK) >= 0;
-        progress_end(&job->progress);
+        if (show_progress)
+            observer.end(observer.context);
         pthread_cond_destroy(&job->turn);
         pthread_mutex_destroy(&job->mutex);
     }
