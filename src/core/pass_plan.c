@@ -1096,6 +1096,14 @@ enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial 
     return pass_plan_is_done(s) ? PASS_PLAN_DONE : PASS_PLAN_MORE;
 }
 
+struct error pass_plan_error(enum pass_plan_verdict verdict)
+{
+    return verdict == PASS_PLAN_CHANGED   ? error_of(ERROR_CHANGED, "it changed while it was read")
+           : verdict == PASS_PLAN_ENDLESS ? error_advised((struct advice){.kind = ADVICE_RANGE},
+                                                          "the minimum or the maximum is infinite")
+                                          : error_of(ERROR_MEMORY, "%s", error_no_memory);
+}
+
 double pass_plan_quantile(const struct pass_plan *s, unsigned i)
 {
     const struct quantile *q = &s->quantiles[i];

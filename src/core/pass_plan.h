@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/error.h"
 #include "core/histogram.h"
 #include "core/partial.h"
 #include "core/quantile.h"
@@ -136,6 +137,9 @@ bool pass_plan_tallies_alone(const struct pass_plan *s);
    tallies of its workers, which are changed. */
 enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial *partial,
                                       struct tally_set *sets, unsigned workers);
+
+/* The error that a verdict after PASS_PLAN_MORE is. */
+struct error pass_plan_error(enum pass_plan_verdict verdict);
 
 /* Quantile number i of a finished pass plan; NaN if there are no numbers. */
 double pass_plan_quantile(const struct pass_plan *s, unsigned i);

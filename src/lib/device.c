@@ -168,19 +168,7 @@ static bool search_take(struct search *s, const struct partial *partial, struct 
     const enum pass_plan_verdict verdict = pass_plan_take(s->plan, partial, &s->set, 1);
 
     search_close_pass(s);
-    switch (verdict) {
-    case PASS_PLAN_DONE:
-    case PASS_PLAN_MORE:
-        return true;
-    case PASS_PLAN_CHANGED:
-        return error_set(error, ERROR_CHANGED, "it changed while it was read");
-    case PASS_PLAN_ENDLESS:
-        return error_keep(error, error_advised((struct advice){.kind = ADVICE_RANGE},
-                                               "the minimum or the maximum is infinite"));
-    case PASS_PLAN_MEMORY:
-        break;
-    }
-    return error_memory(error);
+    return verdict <= PASS_PLAN_MORE || error_keep(error, pass_plan_error(verdict));
 }
 
 /* Finds quantiles and the histogram, once the partial result with extremes is known. */

@@ -66,11 +66,6 @@ void passes_close(struct passes *r)
     r->plan = NULL;
 }
 
-static bool changed(const struct run *run)
-{
-    return source_error(run->source, ERROR_CHANGED, "it changed while it was read");
-}
-
 /* The beginning of run number `number` of `count`, so that it ends before `limit`: anywhere in its
    share of the input, so that repetitive data do not meet all runs in the same place. It is the
    same in every run of the program. */
@@ -252,17 +247,12 @@ static bool is_for_type(const struct passes *r, const struct run *run)
                          element_name(type));
 }
 
-/* Leaves out quantiles that may be, where they would take passes that cannot be had. */
-static void leave_out(struct passes *r, const struct run *run)
-{
-    if (!run->info->repeatable && !order_is_narrow(run->info->type))
-        pass_request_drop_optional(&r->request);
-}
-
 /* Begins the pass plan, before the first pass, if there is anything to find. */
 static bool begin_pass_plan(struct passes *r, struct run *run)
 {
-    leave_out(r, run);
+    /* They would take passes that cannot be had. */
+    if (!run->info->repeatable && !order_is_narrow(run->info->type))
+        pass_request_drop_optional(&r->request);
     if (!pass_request_any(&r->request))
         return true;
     if (!is_for_type(r, run))
@@ -303,7 +293,7 @@ bool passes_begin(struct passes *r, struct run *run)
     if (!r->plan)
         return true;
     if (r->type != run->info->type || (!r->inputs && r->data_offset != run->info->data_offset))
-        return changed(run);
+        return source_fail(run->source, pass_plan_error(PASS_PLAN_CHANGED));
     /* The first pass has found all else, but for what tells whether the next are of the same. */
     run->setup.wants = r->count == 0 && !r->inputs
                            ? run->setup.wants | PARTIAL_EXTREMES
@@ -332,6 +322,8 @@ static bool take_input(struct passes *r, struct partial *partial)
 
 bool passes_take(struct passes *r, const struct run *run, struct partial *partial)
 {
+    enum pass_plan_verdict verdict;
+
     if (r->inputs && !take_input(r, partial))
         return true;
     r->inputs_taken = 0;
@@ -341,20 +333,10 @@ bool passes_take(struct passes *r, const struct run *run, struct partial *partia
     r->more = false;
     if (!r->plan)
         return true;
-    switch (pass_plan_take(r->plan, partial, r->sets, r->workers)) {
-    case PASS_PLAN_DONE:
-        break;
-    case PASS_PLAN_MORE:
-        r->more = true;
-        break;
-    case PASS_PLAN_CHANGED:
-        return changed(run);
-    case PASS_PLAN_MEMORY:
-        return source_no_memory(run->source);
-    case PASS_PLAN_ENDLESS:
-        return source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE},
-                             "the minimum or the maximum is infinite");
-    }
+    verdict = pass_plan_take(r->plan, partial, r->sets, r->workers);
+    if (verdict > PASS_PLAN_MORE)
+        return source_fail(run->source, pass_plan_error(verdict));
+    r->more = verdict == PASS_PLAN_MORE;
     *partial = r->first;
     return true;
 }
