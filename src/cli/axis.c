@@ -276,23 +276,15 @@ static void write_without(struct output *out, const char *error)
 static bool say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
-    const bool missing = !axis_integer(batch, j, i).known;
-    const struct integer unknown = axis_unknown_integer(plan);
-    struct integer integer;
-    const struct field value =
-        missing ? field_value(0, "", &unknown, NAN) : value_of(batch, j, i, &integer);
-    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
+    const struct integer x = axis_integer(batch, j, i);
+    struct error why = {.kind = ERROR_NONE};
+    char place[AXIS_PLACE_MAX];
 
     if (atomic_exchange(&out->refused, true))
         return false;
-    (void)axis_show_place(place, plan->layout, batch->first + i);
-    writer_show(text, &value, out->options->number);
-    return error_set(
-        &out->error, ERROR_REQUEST,
-        missing
-            ? "the %s of slice [%s] is missing, and %s is no unsigned integer; leave out --output"
-            : "the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
-        plan->operations[j]->name, place, text);
+    axis_refuse_integer(plan, plan->operations[j],
+                        axis_show_place(place, plan->layout, batch->first + i), &x, &why);
+    return error_set(&out->error, ERROR_REQUEST, "%s; leave out --output", why.text);
 }
 
 /* Says that there is no memory: once, of all threads. Returns false. */
