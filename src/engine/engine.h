@@ -38,7 +38,7 @@
 /* The most chunks of a worker that are being reduced at a time. */
 #define ENGINE_PENDING_MAX 2
 
-/* The engines; registry.c has a table of them. */
+/* The engines. */
 enum engine_id {
     ENGINE_CPU,  /* each worker is a thread that reduces */
     ENGINE_CUDA, /* each worker is a thread that fills buffers for one GPU */
@@ -377,13 +377,16 @@ static inline bool engine_finds(const struct engine *engine, unsigned wants)
     return !engine->finds || engine->finds(wants);
 }
 
-/* An engine by its number. */
-const struct engine *engine_get(enum engine_id id);
-
 /* The CPU. It fails only if memory is lacking. */
 extern const struct engine engine_cpu;
 
 /* NVIDIA GPUs. In a build without CUDA it cannot be opened. */
 extern const struct engine engine_cuda;
+
+/* An engine by its number. */
+static inline const struct engine *engine_get(enum engine_id id)
+{
+    return id == ENGINE_CPU ? &engine_cpu : &engine_cuda;
+}
 
 #endif

@@ -377,7 +377,7 @@ static bool open_gpu(struct axis_worker *w)
 {
     const struct axis_run *run = w->run;
     const struct axis_plan *plan = run->plan;
-    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    const struct engine_slices *ops = engine_cuda.slices;
     const struct engine_slice_setup setup = {
         .type = plan->type,
         .swap = run->info->swap,
@@ -400,7 +400,7 @@ static size_t chunk_bytes(const struct axis_run *run)
 {
     const size_t bytes = run->options->chunk_size  ? run->options->chunk_size
                          : run->info->buffer_bytes ? run->info->buffer_bytes
-                         : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
+                         : run->gpu                ? engine_cuda.chunk_bytes
                                                    : engine_cpu.chunk_bytes;
 
     return align_up(bytes, ALIGNMENT);
@@ -693,7 +693,7 @@ static void drop_missing(const struct engine_found *found, size_t slices, bool c
 /* Has the GPU take elements; what it does not find, the CPU does. */
 static bool take_on_gpu(struct axis_worker *w, struct take *t)
 {
-    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    const struct engine_slices *ops = engine_cuda.slices;
     const bool columns = w->run->way != AXIS_ROWS;
     const size_t slices = columns ? t->columns : t->rows;
     struct engine_found found;
@@ -1803,7 +1803,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
         if (workers[i].gpu)
-            engine_get(ENGINE_CUDA)->slices->close(workers[i].gpu);
+            engine_cuda.slices->close(workers[i].gpu);
     }
     free(run->spool);
     free(workers);
@@ -1860,16 +1860,16 @@ bool axis_open_gpu(const struct session_options *options, char *const *paths, in
         return true;
     needs.workers = 1;
     needs.chunk_size = 4096; /* there will be no feeders */
-    if (!options->set_variable || !engine_get(ENGINE_CUDA)->choose ||
-        engine_get(ENGINE_CUDA)->choose(&needs, options->set_variable, reason))
-        *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
+    if (!options->set_variable || !engine_cuda.choose ||
+        engine_cuda.choose(&needs, options->set_variable, reason))
+        *gpu = engine_cuda.open(&needs, reason);
     return *gpu || error_set(error, ERROR_NO_GPU, "no usable GPU: %s", reason);
 }
 
 void axis_close_gpu(struct engine_state *gpu)
 {
     if (gpu)
-        engine_get(ENGINE_CUDA)->close(gpu);
+        engine_cuda.close(gpu);
 }
 
 /* Finds out what the elements mean. False, with the reason in the source, where that is not

@@ -22,18 +22,17 @@ struct engine_needs gpu_needs(const struct session_options *options, char *const
                                  .visible = options->visible_devices,
                                  .chunk_size = options->chunk_size,
                                  .tuning = session_tuning(options)->gpu};
-    const struct engine *cuda = engine_get(ENGINE_CUDA);
     uint64_t bytes = 0;
     struct stat status;
 
-    if (needs.device_count < 2 || !cuda->devices_for)
+    if (needs.device_count < 2 || !engine_cuda.devices_for)
         return needs;
     for (int i = 0; i < count; i++) {
         if (!operand_status(paths[i], &status) || !S_ISREG(status.st_mode))
             return needs;
         bytes += (uint64_t)status.st_size;
     }
-    needs.device_count = cuda->devices_for(&needs, bytes);
+    needs.device_count = engine_cuda.devices_for(&needs, bytes);
     return needs;
 }
 
@@ -143,12 +142,11 @@ void gpu_init(struct gpu *g, const struct engine_needs *needs)
 
 void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths, int count)
 {
-    const struct engine *cuda = engine_get(ENGINE_CUDA);
     const bool all =
         options->device == DEVICE_GPU || session_tuning(options)->gpu_always; /* auto leaves some */
     bool pipe;
 
-    if (!cuda->choose)
+    if (!engine_cuda.choose)
         return;
     g->needs.before = COMPRESSED_BEFORE;
     g->needs.piece = source_tuning(&options->input)->piece;
@@ -163,7 +161,7 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
         g->needs.pipe = g->needs.pipe || (all && pipe);
     }
     if (options->set_variable)
-        (void)cuda->choose(&g->needs, options->set_variable, g->unusable);
+        (void)engine_cuda.choose(&g->needs, options->set_variable, g->unusable);
 }
 
 void gpu_open_now(struct gpu *g)
@@ -175,7 +173,7 @@ void gpu_open_now(struct gpu *g)
     if (g->unusable[0])
         memcpy(reason, g->unusable, sizeof reason);
     else
-        engine = engine_get(ENGINE_CUDA)->open(&g->needs, reason);
+        engine = engine_cuda.open(&g->needs, reason);
     now = clock_now();
     gpu_lock(g);
     g->opened_at = now;
@@ -256,7 +254,7 @@ bool gpu_close(struct gpu *g)
         return false;
     team_close(&g->opener);
     if (engine)
-        engine_get(ENGINE_CUDA)->close(engine);
+        engine_cuda.close(engine);
     mutex_destroy(&g->mutex);
     return true;
 }

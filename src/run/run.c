@@ -213,7 +213,7 @@ static void observe(struct run *run, uint64_t now)
     struct gpu_observation *o = &run->observed;
 
     o->no_kernels = run->arrays || run->keys || run->info->scattered ||
-                    !engine_finds(engine_get(ENGINE_CUDA), run->setup.wants);
+                    !engine_finds(&engine_cuda, run->setup.wants);
     o->compressed = run->info->compressed;
     o->small = run->info->input_bytes < GPU_INPUT_MIN;
     o->in_order = !run->info->parallel;

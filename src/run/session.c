@@ -321,8 +321,7 @@ static bool engine_has_kernels(const struct run *run)
         !run->plan->no_gpu)
         return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                              "it is stored in chunks, which the GPU cannot read");
-    if (run->options->device != DEVICE_GPU ||
-        engine_finds(engine_get(ENGINE_CUDA), run->setup.wants))
+    if (run->options->device != DEVICE_GPU || engine_finds(&engine_cuda, run->setup.wants))
         return true;
     return source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                          "the GPU has no kernels for these operations on %s",
