@@ -166,21 +166,18 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
 
 void gpu_open_now(struct gpu *g)
 {
-    char reason[ENGINE_REASON_MAX] = "";
-    uint64_t begun = clock_now(), now;
-    struct engine_state *engine = NULL;
+    const uint64_t begun = clock_now();
+    struct gpu_status status = {.reason = ""};
 
     if (g->unusable[0])
-        memcpy(reason, g->unusable, sizeof reason);
+        memcpy(status.reason, g->unusable, sizeof status.reason);
     else
-        engine = engine_cuda.open(&g->needs, reason);
-    now = clock_now();
+        status.engine = engine_cuda.open(&g->needs, status.reason);
+    status.state = status.engine ? GPU_READY : GPU_FAILED;
+    status.opened_at = clock_now();
+    status.open_time = clock_between(begun, status.opened_at);
     gpu_lock(g);
-    g->opened_at = now;
-    g->open_time = clock_between(begun, now);
-    g->engine = engine;
-    g->state = engine ? GPU_READY : GPU_FAILED;
-    memcpy(g->reason, reason, sizeof reason);
+    g->status = status;
     gpu_unlock(g);
 }
 
@@ -195,66 +192,39 @@ void gpu_open_async(struct gpu *g)
     const struct team_job job = {.work = open_thread, .context = g, .last = true};
 
     gpu_lock(g);
-    g->state = GPU_OPENING;
+    g->status.state = GPU_OPENING;
     gpu_unlock(g);
     if (!team_open(&g->opener, 1) || team_start(&g->opener, 0, 1, &job) == 0)
         gpu_fail(g, "cannot start a thread");
 }
 
-enum gpu_state gpu_state(struct gpu *g)
+struct gpu_status gpu_status(struct gpu *g)
 {
-    enum gpu_state state;
+    struct gpu_status status;
 
     gpu_lock(g);
-    state = g->state;
+    status = g->status;
     gpu_unlock(g);
-    return state;
-}
-
-struct engine_state *gpu_engine(struct gpu *g)
-{
-    struct engine_state *engine;
-
-    gpu_lock(g);
-    engine = g->engine;
-    gpu_unlock(g);
-    return engine;
+    return status;
 }
 
 void gpu_fail(struct gpu *g, const char *reason)
 {
     gpu_lock(g);
-    g->state = GPU_FAILED;
-    snprintf(g->reason, sizeof g->reason, "%s", reason);
+    g->status.state = GPU_FAILED;
+    snprintf(g->status.reason, sizeof g->status.reason, "%s", reason);
     gpu_unlock(g);
-}
-
-void gpu_reason(struct gpu *g, char reason[ENGINE_REASON_MAX])
-{
-    gpu_lock(g);
-    memcpy(reason, g->reason, sizeof g->reason);
-    gpu_unlock(g);
-}
-
-uint64_t gpu_open_time(struct gpu *g, uint64_t since)
-{
-    uint64_t time;
-
-    gpu_lock(g);
-    time = g->engine && g->opened_at >= since ? g->open_time : 0;
-    gpu_unlock(g);
-    return time;
 }
 
 bool gpu_close(struct gpu *g)
 {
-    struct engine_state *engine = gpu_engine(g);
+    const struct gpu_status status = gpu_status(g);
 
-    if (gpu_state(g) == GPU_OPENING)
+    if (status.state == GPU_OPENING)
         return false;
     team_close(&g->opener);
-    if (engine)
-        engine_cuda.close(engine);
+    if (status.engine)
+        engine_cuda.close(status.engine);
     mutex_destroy(&g->mutex);
     return true;
 }

@@ -18,17 +18,22 @@
 
 MUTEX_ROLE(gpu_role);
 
+/* How far the GPU has come. The engine is NULL before it is ready, and if it could not be opened; it stays
+   valid until gpu_close, also after gpu_fail. */
+struct gpu_status {
+    enum gpu_state state;
+    struct engine_state *engine;
+    char reason[ENGINE_REASON_MAX]; /* why it failed; empty if it did not */
+    uint64_t opened_at, open_time;  /* clock_now's, 0 before; nanoseconds */
+};
+
 struct gpu {
     struct engine_needs needs;        /* fixed once gpu_choose has been called */
     char unusable[ENGINE_REASON_MAX]; /* why it cannot be opened; gpu_choose alone sets it */
 
     struct mutex mutex;
-    enum gpu_state state GUARDED_BY(gpu_role);
-    struct engine_state *engine GUARDED_BY(gpu_role);
-    char reason[ENGINE_REASON_MAX] GUARDED_BY(gpu_role); /* why it failed */
-    uint64_t opened_at GUARDED_BY(gpu_role);             /* clock_now's; 0 before */
-    uint64_t open_time GUARDED_BY(gpu_role);             /* nanoseconds */
-    struct team opener;                                  /* the thread of gpu_open_async */
+    struct gpu_status status GUARDED_BY(gpu_role);
+    struct team opener; /* the thread of gpu_open_async */
 };
 
 MUTEX_ROLE_OF(gpu, struct gpu, mutex);
@@ -57,20 +62,10 @@ void gpu_open_now(struct gpu *g);
 /* Opens it in the background. */
 void gpu_open_async(struct gpu *g);
 
-enum gpu_state gpu_state(struct gpu *g);
-
-/* The engine's state; NULL while it is not ready, or when it could not be opened. It stays valid
-   until gpu_close, also after gpu_fail. */
-struct engine_state *gpu_engine(struct gpu *g);
+struct gpu_status gpu_status(struct gpu *g);
 
 /* Gives the GPU up: it failed. */
 void gpu_fail(struct gpu *g, const char *reason);
-
-/* Copies why it failed; empty when it did not. */
-void gpu_reason(struct gpu *g, char reason[ENGINE_REASON_MAX]);
-
-/* Nanoseconds it took to open, if that ended at `since` or later; otherwise 0. */
-uint64_t gpu_open_time(struct gpu *g, uint64_t since);
 
 /* Closes the engine. False when it is still being opened: g must then stay as it is. */
 bool gpu_close(struct gpu *g);

@@ -615,7 +615,7 @@ static void open_feed(void *context, unsigned i)
     struct engine_decode_setup setup = opening->setup;
 
     setup.skip = i == 0 ? setup.begin : 0;
-    x->decoder = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
+    x->decoder = x->ops->begin(gpu_status(x->run->gpu).engine, i, &setup, opening->reasons[i]);
 }
 
 /* Makes decoders ready, as many as the input is for. If another than the first cannot be made, the

@@ -217,7 +217,7 @@ static void observe(struct run *run, uint64_t now)
     o->compressed = run->info->compressed;
     o->small = run->info->input_bytes < GPU_INPUT_MIN;
     o->in_order = !run->info->parallel;
-    o->gpu = gpu_state(run->gpu);
+    o->gpu = gpu_status(run->gpu).state;
     o->feeders = run->feeders_state;
     o->useless = run->experience->useless;
     o->forced = session_tuning(run->options)->gpu_always;

@@ -27,7 +27,7 @@ void run_profile_begin(struct run *run)
 
 static const char *describe(const struct run *run, enum engine_id id)
 {
-    return engine_get(id)->describe(id == ENGINE_CPU ? run->cpu : gpu_engine(run->gpu));
+    return engine_get(id)->describe(id == ENGINE_CPU ? run->cpu : gpu_status(run->gpu).engine);
 }
 
 /* Adds what a worker did to what its engine did. */
@@ -147,6 +147,7 @@ static void add_source(const struct run *run, const struct reduction *reduction,
 
 void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
 {
+    const struct gpu_status gpu = gpu_status(run->gpu);
     struct profile *p = &reduction->profile;
     uint64_t begun = UINT64_MAX;
 
@@ -167,7 +168,7 @@ void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
     add_source(run, reduction, p);
 
     p->start_up = clock_between(run->called_at, phases_started_at(&run->phases));
-    p->gpu_open = gpu_open_time(run->gpu, run->called_at);
+    p->gpu_open = gpu.engine && gpu.opened_at >= run->called_at ? gpu.open_time : 0;
     p->input_span = clock_between(begun, now - p->phases[PROFILE_FINISH].time);
     p->in_turn = !run->info->parallel || run->info->compressed;
     p->pipe = run->info->input_bytes == SOURCE_UNKNOWN;

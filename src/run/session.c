@@ -82,6 +82,7 @@ static bool prepare(struct session *session, char *const *paths, int count, stru
     const struct session_options *options = session->options;
     const struct engine_needs needs = gpu_needs(options, paths, count);
     const unsigned cpu_workers = cpu_worker_count(session);
+    struct gpu_status gpu = {.state = GPU_UNUSED};
     char reason[ENGINE_REASON_MAX] = "";
     unsigned feeders;
 
@@ -107,12 +108,10 @@ static bool prepare(struct session *session, char *const *paths, int count, stru
         return error_set(error, ERROR_MEMORY, "%s", reason);
     if (options->device == DEVICE_GPU) {
         gpu_open_now(&session->gpu);
-        if (gpu_state(&session->gpu) == GPU_FAILED) {
-            gpu_reason(&session->gpu, reason);
-            return error_set(error, ERROR_NO_GPU, "no usable GPU: %s", reason);
-        }
+        gpu = gpu_status(&session->gpu);
     }
-    return true;
+    return gpu.state != GPU_FAILED ||
+           error_set(error, ERROR_NO_GPU, "no usable GPU: %s", gpu.reason);
 }
 
 struct session *session_open(const struct session_options *options, char *const *paths, int count,
@@ -196,17 +195,16 @@ static uint64_t true_index(const struct source *s, uint64_t index)
 /* Why auto did without a GPU; empty when it did not. */
 static void explain_skipped(const struct run *run, struct reduction *reduction)
 {
-    char reason[ENGINE_REASON_MAX];
+    const struct gpu_status gpu = gpu_status(run->gpu);
     const char *why;
 
     if (run->options->device != DEVICE_AUTO || reduction->shares[ENGINE_CUDA].elements > 0)
         return;
-    gpu_reason(run->gpu, reason);
-    why = gpu_policy_skipped(&run->observed, reason);
+    why = gpu_policy_skipped(&run->observed, gpu.reason);
     if (run->arrays)
         why = "it takes no part in files of several arrays";
     if (run->plan->no_gpu)
-        why = reason[0] ? reason : run->plan->no_gpu;
+        why = gpu.reason[0] ? gpu.reason : run->plan->no_gpu;
     snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", why);
 }
 
@@ -361,7 +359,7 @@ static struct plan make_plan(struct session *session, const struct source_facts 
         .cpu_alone = cpu_alone,
         .no_kernels = !engine_finds(&engine_cuda, options->wants),
         .forced = session_tuning(options)->gpu_always,
-        .gpu = gpu_state(&session->gpu),
+        .gpu = gpu_status(&session->gpu).state,
         .cores = session->cores,
         .later_bytes = session->later_bytes,
     };
@@ -384,9 +382,9 @@ static void prepare_gpu(struct session *session, struct plan *plan)
 {
     if (session->options->device != DEVICE_AUTO || plan->how != PLAN_GPUS)
         return;
-    if (gpu_state(&session->gpu) == GPU_UNUSED)
+    if (gpu_status(&session->gpu).state == GPU_UNUSED)
         gpu_open_now(&session->gpu);
-    if (gpu_state(&session->gpu) != GPU_READY)
+    if (gpu_status(&session->gpu).state != GPU_READY)
         *plan = (struct plan){.how = PLAN_PARALLEL, .no_gpu = ""};
 }
 

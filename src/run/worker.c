@@ -107,7 +107,7 @@ static void end_cpu_worker(struct worker *w)
 /* The state of the worker's engine. */
 static struct engine_state *engine_state(const struct worker *w)
 {
-    return w->engine == ENGINE_CPU ? w->run->cpu : gpu_engine(w->run->gpu);
+    return w->engine == ENGINE_CPU ? w->run->cpu : gpu_status(w->run->gpu).engine;
 }
 
 /* Whether an engine worker for one can be restarted for the other. */
