@@ -28,25 +28,21 @@ static void merge_extremes(struct total *t, struct partial *other, enum element_
 {
     struct partial *p = &t->reduction.partial;
     const bool first = !has_extremes(p);
+    struct partial *loses_min, *loses_max;
 
     if (!has_extremes(other))
         return;
-    if (first || number_compare_keys(type, other->min_key, t->types.min, p->min_key) < 0) {
-        t->types.min = type;
-        p->min_key = INT64_MAX;
-        p->min_index = PARTIAL_NO_INDEX;
-    } else {
-        other->min_key = INT64_MAX;
-        other->min_index = PARTIAL_NO_INDEX;
-    }
-    if (first || number_compare_keys(type, other->max_key, t->types.max, p->max_key) > 0) {
-        t->types.max = type;
-        p->max_key = INT64_MIN;
-        p->max_index = PARTIAL_NO_INDEX;
-    } else {
-        other->max_key = INT64_MIN;
-        other->max_index = PARTIAL_NO_INDEX;
-    }
+    loses_min = first || number_compare_keys(type, other->min_key, t->types.min, p->min_key) < 0
+                    ? p
+                    : other;
+    loses_max = first || number_compare_keys(type, other->max_key, t->types.max, p->max_key) > 0
+                    ? p
+                    : other;
+    t->types.min = loses_min == p ? type : t->types.min;
+    t->types.max = loses_max == p ? type : t->types.max;
+    loses_min->min_key = INT64_MAX;
+    loses_max->max_key = INT64_MIN;
+    loses_min->min_index = loses_max->max_index = PARTIAL_NO_INDEX;
 }
 
 /* Whether a least magnitude was looked for and found: no float has this key, which is a NaN's. */
