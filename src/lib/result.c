@@ -111,15 +111,6 @@ static const struct operation *find(const gpr_result *result, const char *name)
     return NULL;
 }
 
-/* Finds a count or an index. Scaled numbers have no count of subnormals. */
-static gpr_status count_of(const gpr_result *result, const struct operation *op, uint64_t *count)
-{
-    *count = operation_integer(op, &result->found.result);
-    if (*count == PARTIAL_NO_INDEX && !(op->wants & PARTIAL_WHERE))
-        return lib_fail_uncounted(result->context, op->name);
-    return GPR_OK;
-}
-
 gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value)
 {
     FLOAT_MODE_DEFAULT;
@@ -130,14 +121,11 @@ gpr_status gpr_result_double(const gpr_result *result, const char *op, double *v
         return result->context->status;
     if (found->kind == OPERATION_DIGEST)
         return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is a text", op);
-    if (found->kind != OPERATION_COUNT) {
+    if (found->kind != OPERATION_COUNT)
         *value = operation_number(found, &result->found.result);
-        return GPR_OK;
-    }
-    if (count_of(result, found, &count) != GPR_OK)
-        return result->context->status;
-    *value = count == PARTIAL_NO_INDEX ? -1 : (double)count;
-    return GPR_OK;
+    else if (gpr_result_count(result, op, &count) == GPR_OK)
+        *value = count == PARTIAL_NO_INDEX ? -1 : (double)count;
+    return result->context->status;
 }
 
 gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *value)
@@ -150,9 +138,12 @@ gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *
         return result->context->status;
     if (found->kind != OPERATION_COUNT)
         return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is no count or index", op);
-    if (count_of(result, found, &count) == GPR_OK)
-        *value = count;
-    return result->context->status;
+    count = operation_integer(found, &result->found.result);
+    /* Scaled numbers have no count of subnormals. */
+    if (count == PARTIAL_NO_INDEX && !(found->wants & PARTIAL_WHERE))
+        return lib_fail_uncounted(result->context, op);
+    *value = count;
+    return GPR_OK;
 }
 
 size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, size_t size)
