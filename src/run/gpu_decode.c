@@ -41,15 +41,15 @@ struct feed {
     struct engine_decoder *decoder; /* of who feeds it */
     unsigned number;                /* of the device, and of the source's ring */
     bool in_parts;                  /* the input is divided into parts */
+    _Atomic unsigned workers;       /* that take part */
 
     struct mutex mutex;
     pthread_cond_t changed;
-    unsigned workers GUARDED_BY(feed_role); /* that take part */
-    bool feeding GUARDED_BY(feed_role);     /* a worker does */
-    bool polling GUARDED_BY(feed_role);     /* a worker looks again soon */
-    bool ended GUARDED_BY(feed_role);       /* nothing more comes out of the decoder */
-    bool over GUARDED_BY(feed_role);        /* nor is there anything left to do */
-    bool refused GUARDED_BY(feed_role);     /* the decoder has refused a frame */
+    bool feeding GUARDED_BY(feed_role); /* a worker does */
+    bool polling GUARDED_BY(feed_role); /* a worker looks again soon */
+    bool ended GUARDED_BY(feed_role);   /* nothing more comes out of the decoder */
+    bool over GUARDED_BY(feed_role);    /* nor is there anything left to do */
+    bool refused GUARDED_BY(feed_role); /* the decoder has refused a frame */
 
     struct job jobs[ENGINE_CONTENT_MAX] GUARDED_BY(feed_role); /* from first_job on */
     uint64_t first_job GUARDED_BY(feed_role);
@@ -476,20 +476,6 @@ static void rest(struct feed *x)
     feed_unlock(x);
 }
 
-static void join(struct feed *x)
-{
-    feed_lock(x);
-    x->workers++;
-    feed_unlock(x);
-}
-
-static void leave(struct feed *x)
-{
-    feed_lock(x);
-    x->workers--;
-    feed_unlock(x);
-}
-
 /* Whether who has read a piece is to read on: a pipe that nobody reads stands still, and there is
    another worker who can feed the decoder meanwhile. */
 static bool reads_on(struct feed *x)
@@ -499,7 +485,7 @@ static bool reads_on(struct feed *x)
     if (x->run->info->input_bytes != SOURCE_UNKNOWN)
         return false;
     feed_lock(x);
-    good = x->workers > 1 && !x->over;
+    good = atomic_load(&x->workers) > 1 && !x->over;
     feed_unlock(x);
     return good;
 }
@@ -518,7 +504,7 @@ static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
 
-    join(x);
+    atomic_fetch_add(&x->workers, 1);
     while (!w->failed && !is_over(x)) {
         if (atomic_load(&x->decode->given_up)) { /* the others' workers see that, too */
             end(x);
@@ -547,7 +533,7 @@ static void take_part(struct feed *x, struct worker *w)
         if (!did)
             rest(x);
     }
-    leave(x);
+    atomic_fetch_sub(&x->workers, 1);
     if (w->failed) {
         atomic_store(&x->decode->given_up, true);
         end(x);
