@@ -22,14 +22,6 @@ static void note(_Atomic uint64_t *stamp, uint64_t now)
         atomic_compare_exchange_strong(stamp, &none, now);
 }
 
-void phases_begin(struct phases *p, unsigned workers)
-{
-    atomic_init(&p->started_at, 0);
-    atomic_init(&p->steady_from, 0);
-    atomic_init(&p->steady_to, 0);
-    atomic_init(&p->ramping, workers);
-}
-
 void phases_note_start(struct phases *p, uint64_t now)
 {
     note(&p->started_at, now);

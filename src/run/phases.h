@@ -13,14 +13,12 @@
 
 #include "profile/profile.h"
 
+/* All zeros when a run begins, but for `ramping`. */
 struct phases {
     _Atomic uint64_t started_at;             /* when the first worker asked for data; 0 before */
     _Atomic uint64_t steady_from, steady_to; /* 0 before; read for every chunk */
     _Atomic unsigned ramping; /* of the first workers, those that have had no chunk yet */
 };
-
-/* Begins with `workers` first workers. */
-void phases_begin(struct phases *p, unsigned workers);
 
 /* A worker asked for data. */
 void phases_note_start(struct phases *p, uint64_t now);

@@ -3,7 +3,6 @@
 #include "run/run_state.h"
 
 #include "run/gpu_decode.h"
-#include "run/run_profile.h"
 #include "run/worker.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
@@ -316,13 +315,14 @@ static bool runs_inline(const struct run *run, enum engine_id id, unsigned worke
 /* Sets up what workers and the session's thread share. */
 static void prepare(struct run *run, unsigned workers)
 {
-
-    phases_begin(&run->phases, workers);
+    atomic_store(&run->phases.ramping, workers);
+    run->before = source_stats(run->source);
     if (run->started_at)
         phases_note_start(&run->phases, run->started_at);
-    if (run->info->whole) /* it was read when it was opened */
+    if (run->info->whole) { /* it was read when it was opened, for this run */
         phases_note_start(&run->phases, run->opened_at);
-    run_profile_begin(run);
+        run->before.read_time = 0;
+    }
 }
 
 /* Merges what the workers found. False when one of them failed. */

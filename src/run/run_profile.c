@@ -18,13 +18,6 @@ uint64_t run_storage_read(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_inblock * STORAGE_BLOCK : 0;
 }
 
-void run_profile_begin(struct run *run)
-{
-    run->before = source_stats(run->source);
-    if (run->info->whole) /* it was read for this run */
-        run->before.read_time = 0;
-}
-
 static const char *describe(const struct run *run, enum engine_id id)
 {
     return engine_get(id)->describe(id == ENGINE_CPU ? run->cpu : gpu_status(run->gpu).engine);

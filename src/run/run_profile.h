@@ -10,9 +10,6 @@
 /* Bytes that storage has brought for this process so far. It takes a system call. */
 uint64_t run_storage_read(void);
 
-/* Notes what there is before the workers begin. */
-void run_profile_begin(struct run *run);
-
 /* Fills in what each engine contributed and the profile of a run that ended at `now` with
    reduction->bytes of elements. */
 void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction);
