@@ -456,41 +456,23 @@ gpr_status device_prepare(struct device_side sides[DIFF_SIDES], gpr_input *const
  * Reductions along an axis.
  */
 
+#define MEMBER(name) offsetof(struct result, name)
+
 /* An operation as the kernels of slices know it. */
 static enum cuda_slice_op slice_op(const struct operation *op)
 {
-    static const struct {
-        size_t member; /* of struct operation */
-        enum cuda_slice_op op;
-    } ops[] = {
-        {offsetof(struct result, sum), CUDA_SLICE_SUM},
-        {offsetof(struct result, mean), CUDA_SLICE_MEAN},
-        {offsetof(struct result, min), CUDA_SLICE_MIN},
-        {offsetof(struct result, max), CUDA_SLICE_MAX},
-        {offsetof(struct result, var), CUDA_SLICE_VAR},
-        {offsetof(struct result, std), CUDA_SLICE_STD},
-        {offsetof(struct result, sumsq), CUDA_SLICE_SUMSQ},
-        {offsetof(struct result, l2), CUDA_SLICE_L2},
-        {offsetof(struct result, rms), CUDA_SLICE_RMS},
-        {offsetof(struct result, l1), CUDA_SLICE_L1},
-        {offsetof(struct result, argmin), CUDA_SLICE_ARGMIN},
-        {offsetof(struct result, argmax), CUDA_SLICE_ARGMAX},
-        {offsetof(struct result, absmin), CUDA_SLICE_ABSMIN},
-        {offsetof(struct result, absmax), CUDA_SLICE_ABSMAX},
-        {offsetof(struct result, range), CUDA_SLICE_RANGE},
-        {offsetof(struct result, count), CUDA_SLICE_COUNT},
-        {offsetof(struct result, missing), CUDA_SLICE_MISSING},
-        {offsetof(struct result, nan), CUDA_SLICE_NAN},
-        {offsetof(struct result, infinity), CUDA_SLICE_INF},
-        {offsetof(struct result, zeros), CUDA_SLICE_ZEROS},
-        {offsetof(struct result, negatives), CUDA_SLICE_NEGATIVES},
-        {offsetof(struct result, subnormals), CUDA_SLICE_SUBNORMALS},
-    };
+    static const size_t members[] = {
+        MEMBER(sum),       MEMBER(mean),      MEMBER(min),    MEMBER(max),      MEMBER(var),
+        MEMBER(std),       MEMBER(sumsq),     MEMBER(l2),     MEMBER(rms),      MEMBER(l1),
+        MEMBER(argmin),    MEMBER(argmax),    MEMBER(absmin), MEMBER(absmax),   MEMBER(range),
+        MEMBER(count),     MEMBER(missing),   MEMBER(nan),    MEMBER(infinity), MEMBER(zeros),
+        MEMBER(negatives), MEMBER(subnormals)}; /* in the order of the enum */
+    unsigned i = 0;
 
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (op->member == ops[i].member)
-            return ops[i].op;
-    return CUDA_SLICE_QUANTILE;
+    _Static_assert(sizeof members / sizeof *members == CUDA_SLICE_QUANTILE, "one for each");
+    while (i < CUDA_SLICE_QUANTILE && members[i] != op->member)
+        i++;
+    return (enum cuda_slice_op)i;
 }
 
 /* Refuses what cannot be found along an axis. */
