@@ -191,21 +191,23 @@ static void arguments_print_brief(const struct arguments *a)
    first : or ;. */
 static void print_table(const struct arguments *a)
 {
-    static const char *const completions[] = {[COMPLETE_NOTHING] = "nothing",
-                                              [COMPLETE_WORD] = "word",
+    static const char *const completions[] = {[COMPLETE_WORD] = "word",
                                               [COMPLETE_LIST] = "list",
-                                              [COMPLETE_FILE] = "file"};
+                                              [COMPLETE_FILE] = "file",
+                                              [COMPLETE_NOTHING] = "nothing"};
     const struct argument *x;
 
     printf("table\t%s\t%d\n", a->program, a->operands);
     for (size_t i = 0; (x = arguments_option(a, i)); i++) {
-        const bool words = x->completion == COMPLETE_WORD || x->completion == COMPLETE_LIST;
+        const bool words = (x->words || x->word) && x->completion <= COMPLETE_LIST;
 
         if (x->hidden)
             continue;
-        printf("option\t%.1s\t%s\t%s\t%d\t%s\t%.*s\t", &x->letter, x->name,
-               x->value ? x->value : "", x->optional, completions[x->completion],
-               (int)strcspn(x->help, ":;\n"), x->help);
+        printf(
+            "option\t%.1s\t%s\t%s\t%d\t%s\t%.*s\t", &x->letter, x->name, x->value ? x->value : "",
+            x->optional,
+            completions[words || x->completion == COMPLETE_FILE ? x->completion : COMPLETE_NOTHING],
+            (int)strcspn(x->help, ":;\n"), x->help);
         for (size_t k = 0; words && arguments_word(x, k); k++)
             printf("%s%s", k > 0 ? " " : "", arguments_word(x, k));
         putchar('\n');
@@ -249,15 +251,15 @@ static const char *nearest_word(const char *typed, const struct argument *x)
 
 bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
 {
-    const char *near = nearest_word(text, x);
+    const char *near = nearest_word(text, x), *what = x->what ? x->what : x->name;
     char format[512];
     size_t used;
 
     if (near) {
-        snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
+        snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", what, near);
         return arguments_wrong(a, format, text);
     }
-    used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
+    used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", what);
     for (size_t i = 0; arguments_word(x, i) && used < sizeof format; i++)
         used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
                                  i == 0                                 ? ""

@@ -37,10 +37,10 @@ enum argument_kind {
 
 /* The words that a shell offers for an argument. */
 enum argument_completion {
-    COMPLETE_NOTHING,
-    COMPLETE_WORD, /* one of the words */
+    COMPLETE_WORD, /* one of the words, if there are any */
     COMPLETE_LIST, /* several of them, separated by commas */
-    COMPLETE_FILE
+    COMPLETE_FILE,
+    COMPLETE_NOTHING
 };
 
 struct arguments;
@@ -71,11 +71,12 @@ struct argument {
        NULL: they do not. Only where options have groups. */
     const char *joined;
 
-    uint64_t least, most;          /* of sizes and counts; most 0 for no bound. Others use
+    uint64_t least, most;     /* of sizes and counts; most 0 for no bound. Others use
                              `least` as they like */
-    const char *what;              /* the name of the argument in messages; NULL: by its kind */
-    argument_parser *parse;        /* of ARGUMENT_PARSED */
-    const char *const *words;      /* the words it may be, up to a NULL; or */
+    const char *what;         /* the name of the argument in messages; NULL: that of the option,
+                                  or, of sizes and counts, of the kind */
+    argument_parser *parse;   /* of ARGUMENT_PARSED */
+    const char *const *words; /* the words it may be, up to a NULL; or */
     const char *(*word)(size_t i); /* these, from 0; NULL beyond the last */
     const char *other;             /* further possible values, for messages; NULL for none */
     const char *(*near)(size_t i); /* the words that a mistyped one may mean; NULL: `word` */

@@ -32,14 +32,13 @@ const char *arguments_distribution_word(size_t i);
 /* Rows, up to `help`; `offset` is where in the command's struct the value goes. */
 #define ARGUMENTS_DTYPE(offset)                                                      \
     .name = "dtype", .letter = 't', .value = "TYPE", .parse = arguments_parse_dtype, \
-    .target = offset, .what = "dtype", .word = arguments_dtype_word, .completion = COMPLETE_WORD
+    .target = offset, .word = arguments_dtype_word
 #define ARGUMENTS_FLOAT(offset)                                                      \
     .name = "dtype", .letter = 't', .value = "TYPE", .parse = arguments_parse_float, \
-    .target = offset, .what = "dtype", .word = arguments_float_word, .completion = COMPLETE_WORD
+    .target = offset, .word = arguments_float_word
 #define ARGUMENTS_DISTRIBUTION(offset)                                                     \
     .name = "dist", .letter = 'd', .value = "NAME", .parse = arguments_parse_distribution, \
-    .target = offset, .what = "distribution", .word = arguments_distribution_word,         \
-    .completion = COMPLETE_WORD
+    .target = offset, .what = "distribution", .word = arguments_distribution_word
 #define ARGUMENTS_JSON(offset)                                                        \
     .name = "json", .value = "FILE", .optional = true, .parse = arguments_parse_json, \
     .target = offset, .completion = COMPLETE_FILE

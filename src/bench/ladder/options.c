@@ -66,7 +66,6 @@ static const struct argument table[] = {
      .target = MEMBER(block_size),
      .least = 1,
      .word = block_size_word,
-     .completion = COMPLETE_WORD,
      .help = "threads of a block: 128, 256 (default), 512 or 1024; batched rungs run with all four "
              "unless it is given"},
     {.name = "coarsen",
