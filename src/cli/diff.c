@@ -72,7 +72,7 @@ static struct row row_of_item(const struct diff_request *request, const struct d
 
     return (struct row){.path = request->sides[side].name,
                         .name = item->name,
-                        .dtype = diff_type(item, side),
+                        .dtype = item->sides[side].type_name,
                         .elements = diff_elements(item, side),
                         .failed = item->kind == DIFF_FAILED,
                         .find = find_value,

@@ -378,10 +378,10 @@ static void set_side(struct diff_item *item, int side, const struct named *named
     s->elements = array ? info->picks[named->array].elements : source_elements(info);
     s->type = array ? array->type : info->type;
     s->swap = array ? array->big_endian != element_host_is_big() : info->swap;
-    if (!array)
-        s->scale = info->scale;
-    else if (!array->unreadable)
-        s->scale = container_scale(array);
+    s->is_bytes = array && array->unreadable;
+    s->type_name = s->is_bytes ? array->type_name : element_name(s->type);
+    if (!s->is_bytes)
+        s->scale = array ? container_scale(array) : info->scale;
     if (!item->name)
         item->name = named->name;
     else if (side == DIFF_B && named->name && strcmp(item->name, named->name) != 0)
@@ -442,7 +442,7 @@ static bool can_turn(const struct diff *d, const struct diff_item *item)
             return false;
         bytes += item->sides[side].elements * size;
     }
-    return !diff_is_bytes(item, DIFF_A) && !stream && bytes <= source_memory() / d->worker_count;
+    return !item->sides[DIFF_A].is_bytes && !stream && bytes <= source_memory() / d->worker_count;
 }
 
 /* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
@@ -463,10 +463,10 @@ static bool compare_pieces(struct diff_item *item)
    its type is unknown, or no difference. */
 static bool is_unknown(const struct diff *d, const struct diff_item *item, int side)
 {
-    const char *type = diff_type(item, side), *other = diff_type(item, DIFF_B - side);
+    const char *type = item->sides[side].type_name, *other = item->sides[DIFF_B - side].type_name;
 
-    return diff_is_bytes(item, side) && !item->sides[side].array->not_numeric &&
-           (!*type || (!diff_is_bytes(item, DIFF_B - side) &&
+    return item->sides[side].is_bytes && !item->sides[side].array->not_numeric &&
+           (!*type || (!item->sides[DIFF_B - side].is_bytes &&
                        (d->request->ignore_dtype || d->request->cast || strcmp(type, other) == 0)));
 }
 
@@ -478,19 +478,19 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     struct array_shape a, b;
 
     item->kind = DIFF_SAME;
-    if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
-        diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
+    if (strcmp(item->sides[DIFF_A].type_name, item->sides[DIFF_B].type_name) != 0 ||
+        item->sides[DIFF_A].is_bytes != item->sides[DIFF_B].is_bytes) {
         for (int side = 0; side < DIFF_SIDES; side++) {
             if (is_unknown(d, item, side))
                 return side_error(d, item, side, container_why(item->sides[side].array));
         }
-        if (diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B)) {
+        if (item->sides[DIFF_A].is_bytes || item->sides[DIFF_B].is_bytes) {
             item->kind = DIFF_TYPE;
             return false;
         }
         item->kind = d->request->ignore_dtype || d->request->cast ? DIFF_SAME : DIFF_TYPE;
     }
-    if (diff_is_bytes(item, DIFF_A) &&
+    if (item->sides[DIFF_A].is_bytes &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
         if (compare_pieces(item))
             return false;
@@ -550,14 +550,14 @@ static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_i
         .scales = {item->sides[DIFF_A].scale, item->sides[DIFF_B].scale},
     };
     cpu_compare_set_types(&pair->setup, item->sides[DIFF_A].type, item->sides[DIFF_B].type,
-                          d->request->cast && !diff_is_bytes(item, DIFF_A));
+                          d->request->cast && !item->sides[DIFF_A].is_bytes);
     pair->size = pair->sides[DIFF_A].size > pair->sides[DIFF_B].size ? pair->sides[DIFF_A].size
                                                                      : pair->sides[DIFF_B].size;
     pair->differs = item->kind != DIFF_SAME; /* there will be results, whatever the values are */
     for (int side = 0; side < DIFF_SIDES; side++)
         pair->sides[side].prompt =
             is_pipe(pair, side) && (d->request->verdict_only || is_pipe(pair, DIFF_B - side));
-    if (diff_is_bytes(item, DIFF_A))
+    if (item->sides[DIFF_A].is_bytes)
         pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
     pair->setup.verdict_only = d->request->verdict_only;
 }
@@ -571,7 +571,7 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
     const enum element_type a_type = item->sides[DIFF_A].type, b_type = item->sides[DIFF_B].type;
     enum element_type common;
 
-    for (int side = 0; side < DIFF_SIDES && !diff_is_bytes(item, side); side++) {
+    for (int side = 0; side < DIFF_SIDES && !item->sides[side].is_bytes; side++) {
         const enum element_type type = item->sides[side].type;
         struct missing m;
         const char *const lacking =
@@ -581,7 +581,7 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
             return item_error(d, item,
                               error_of(ERROR_REQUEST,
                                        "the missing value %s is not a value of type %s", lacking,
-                                       diff_type(item, side)));
+                                       item->sides[side].type_name));
         if (m.count == 0)
             continue;
         item->sides[side].missing = malloc(sizeof m);
@@ -595,13 +595,13 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
             error_advised((struct advice){.kind = ADVICE_STORED},
                           "casts to %s of numbers with another scale or offset are not "
                           "supported",
-                          diff_type(item, DIFF_B)));
+                          item->sides[DIFF_B].type_name));
     if (by_ulps && !difference_common_type(a_type, b_type, &common))
         return item_error(
             d, item,
             error_of(ERROR_REQUEST,
                      "a tolerance in ulps needs a type that has all numbers of %s and %s",
-                     diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
+                     item->sides[DIFF_A].type_name, item->sides[DIFF_B].type_name));
     if (by_ulps && !one_scale)
         return item_error(
             d, item,
@@ -1779,7 +1779,7 @@ static bool list_lone(struct diff *d)
         const int side = item->kind == DIFF_ONLY_B ? DIFF_B : DIFF_A;
 
         if ((item->kind == DIFF_ONLY_A || item->kind == DIFF_ONLY_B) &&
-            !diff_is_bytes(item, side) && item->sides[side].elements > 0)
+            !item->sides[side].is_bytes && item->sides[side].elements > 0)
             d->lone[d->lone_count++] = (struct diff_lone){.item = item, .side = &item->sides[side]};
     }
     qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
@@ -2204,7 +2204,7 @@ UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
     item->compared = true;
     difference_finish(found, &p->setup.terms, item->sides[DIFF_A].elements, &item->result);
     if (item->kind == DIFF_SAME && found->different > 0)
-        item->kind = diff_is_bytes(item, DIFF_A) ? DIFF_BYTES : DIFF_VALUES;
+        item->kind = item->sides[DIFF_A].is_bytes ? DIFF_BYTES : DIFF_VALUES;
 }
 
 /* Sees whether all inputs were as they should be. */
@@ -2289,7 +2289,7 @@ static void warn_unread(const struct diff *d)
     for (size_t i = 0; i < d->item_count; i++) {
         const struct diff_item *item = &d->items[i];
 
-        if (item->kind != DIFF_SAME || !diff_is_bytes(item, DIFF_A))
+        if (item->kind != DIFF_SAME || !item->sides[DIFF_A].is_bytes)
             continue;
         if (!item->compared) {
             skipped = skipped ? skipped : item;

@@ -40,11 +40,6 @@ const struct difference_tolerance *diff_tolerance(const struct diff_request *req
     return &t->all;
 }
 
-bool diff_is_bytes(const struct diff_item *item, int side)
-{
-    return item->sides[side].array && item->sides[side].array->unreadable;
-}
-
 void diff_shape(const struct diff_item *item, int side, struct array_shape *shape)
 {
     const struct container_array *array = item->sides[side].array;
@@ -59,7 +54,7 @@ uint64_t diff_elements(const struct diff_item *item, int side)
 {
     uint64_t product;
 
-    if (!diff_is_bytes(item, side))
+    if (!item->sides[side].is_bytes)
         return item->sides[side].elements;
     if (!item->sides[side].array->type_name[0])
         return SOURCE_UNKNOWN;
@@ -74,12 +69,6 @@ void diff_place_shape(const struct diff_item *item, struct array_shape *shape)
     diff_shape(item, DIFF_B, &b);
     if (!shape->known)
         *shape = b;
-    if (diff_is_bytes(item, DIFF_A) || !shape->known || (b.known && !diff_same_shape(shape, &b)))
+    if (item->sides[DIFF_A].is_bytes || !shape->known || (b.known && !diff_same_shape(shape, &b)))
         shape->dimensions = 0;
-}
-
-const char *diff_type(const struct diff_item *item, int side)
-{
-    return diff_is_bytes(item, side) ? item->sides[side].array->type_name
-                                     : element_name(item->sides[side].type);
 }

@@ -57,9 +57,11 @@ struct diff_side {
     struct source *source;               /* the file; NULL: the side has no such array */
     const struct container_array *array; /* NULL if the file is one array */
     size_t number;                       /* number of the array in the source */
-    enum element_type type;              /* ELEMENT_U8 if the type is not read */
+    bool is_bytes;                       /* the type is not read, so that bytes are compared */
+    enum element_type type;              /* ELEMENT_U8 if it is not read */
+    const char *type_name;               /* that of the file, if it is not read */
     bool swap;                           /* elements are not in this machine's byte order */
-    struct scale scale;                  /* that of the elements, if the type is read */
+    struct scale scale;                  /* that of the elements; none of bytes */
     uint64_t elements;       /* elements to compare, or bytes of a type that is not read;
                           SOURCE_UNKNOWN of a stream that was not read to its end, or of
                           bytes that are not in one place */
@@ -93,9 +95,6 @@ void diff_place_shape(const struct diff_item *item, struct array_shape *shape);
 /* Whether two known shapes are the same. */
 bool diff_same_shape(const struct array_shape *a, const struct array_shape *b);
 
-/* Whether the type of an item's array on one side is not read, so that its bytes are compared. */
-bool diff_is_bytes(const struct diff_item *item, int side);
-
 /* The tolerance of an item. */
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
                                                   const struct diff_item *item);
@@ -103,8 +102,5 @@ const struct difference_tolerance *diff_tolerance(const struct diff_request *req
 /* Whether pattern `number` of the tolerances matches a name of an item. */
 bool diff_tolerance_matches(const struct diff_request *request, unsigned number,
                             const struct diff_item *item);
-
-/* The name of the type of an item's array on one side. */
-const char *diff_type(const struct diff_item *item, int side);
 
 #endif

@@ -91,7 +91,7 @@ static void add_both(struct writer *w, const struct diff_item *item)
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (!item->sides[side].source)
             continue;
-        types[side] = diff_type(item, side);
+        types[side] = item->sides[side].type_name;
         find_shape(item, side, &shape);
         show_shape(shapes[side], &shape);
         count = diff_elements(item, side);
@@ -119,7 +119,7 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
     if (there)
         find_shape(item, side, &shape);
     WRITER_FIELDS(
-        w, field_text(J, keys[side][0], there ? diff_type(item, side) : NULL),
+        w, field_text(J, keys[side][0], item->sides[side].type_name),
         field_list(J, keys[side][1], shape.known ? shape.sizes : NULL, shape.dimensions),
         field_count(J, keys[side][2], there ? diff_elements(item, side) : SOURCE_UNKNOWN));
     if (item->sides[side].missing)
