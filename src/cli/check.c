@@ -70,14 +70,6 @@ static void prepare(struct check *check, int i)
     check->options->session.ddof = line->ddof;
 }
 
-/* The type that a recorded value is a number of. */
-static enum element_type recorded_type(const struct record_line *line, const struct operation *op,
-                                       const struct reduction *reduction)
-{
-    return line->binary64 ? ELEMENT_F64
-                          : operation_shown_type(op, reduction->type, &reduction->scale);
-}
-
 /* Whether plain digits that round to a number are all of its digits. Those of an integer that binary64
    does not have are of another number. */
 static bool are_all_digits(const char *recorded, double found)
@@ -154,8 +146,10 @@ static bool print_differences(const struct check *check, const char *name,
         if (!recorded[0] || same_value(line, recorded, op, reduction))
             continue;
         value = report_value(0, op, reduction);
-        if (value.kind == FIELD_NUMBER)
-            value.type = recorded_type(line, op, reduction);
+        if (value.kind == FIELD_NUMBER) /* as one of the type that the recorded value has */
+            value.type = line->binary64
+                             ? ELEMENT_F64
+                             : operation_shown_type(op, reduction->type, &reduction->scale);
         writer_show(found, &value, strstr(recorded, "0x") ? NUMBER_HEX : NUMBER_DECIMAL);
         if (differs)
             fputs("; ", stdout);

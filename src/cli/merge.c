@@ -202,15 +202,6 @@ static bool check(const struct merge *m)
  * Printing.
  */
 
-/* As --nan=error has it. */
-static void check_nan(const struct options *options, const struct merged *a,
-                      struct reduction *reduction)
-{
-    if (options->session.nan == NAN_ERROR && a->partial.nan > 0)
-        (void)error_set(&reduction->error, ERROR_NAN, "element %" PRIu64 " is a NaN",
-                        a->partial.first_nan);
-}
-
 /* Prints an array as a partial result; without elements if it failed, so that the next --merge finds
    that it is missing. */
 static void print_partial(const struct options *options, const struct merged *a, bool failed)
@@ -272,7 +263,9 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction.bytes = reduction.elements * element_size(a->type);
     reduction_round(&reduction.result, &a->partial, a->type, NULL, &a->scale,
                     options->session.nan == NAN_SKIP, options->session.ddof);
-    check_nan(options, a, &reduction);
+    if (options->session.nan == NAN_ERROR && a->partial.nan > 0)
+        (void)error_set(&reduction.error, ERROR_NAN, "element %" PRIu64 " is a NaN",
+                        a->partial.first_nan);
     if (absent && options->output != OUTPUT_PARTIAL)
         (void)error_set(&reduction.error, ERROR_OTHERS,
                         "none of its elements is in a partial result");

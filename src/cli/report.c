@@ -923,14 +923,6 @@ static void head_arrays(struct report *r)
     r->below_heading = true;
 }
 
-/* Prints a row that a worker has written. */
-static void print_line(struct report *r, const char *line, size_t length)
-{
-    if (r->out.size > 0)
-        writer_flush(&r->files);
-    stdio_write(line, length);
-}
-
 /* Prints the results of a container's arrays, or holds them back. */
 static void report_each(struct report *r, const char *path, const struct reduction *reduction)
 {
@@ -963,8 +955,10 @@ static void report_each(struct report *r, const char *path, const struct reducti
             if (!any)
                 head_arrays(r);
             any = true;
+            if (line && r->out.size > 0)
+                writer_flush(&r->files);
             if (line)
-                print_line(r, line, length);
+                stdio_write(line, length);
             else if (options->output == OUTPUT_PARTIAL)
                 report_partial(options, path, &one);
             else

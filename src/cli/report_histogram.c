@@ -36,12 +36,7 @@ struct histogram_row {
     int exponent;
 };
 
-/* Rows of a histogram of bins: those below, the bins, those above, and NaNs. */
-static uint32_t bin_rows(const struct histogram *h)
-{
-    return h->bins + 3;
-}
-
+/* A row of a histogram of bins: those below, the bins, those above, and NaNs. */
 static struct histogram_row bin_row(const struct histogram *h, uint32_t i)
 {
     if (i == 0)
@@ -56,17 +51,16 @@ static struct histogram_row bin_row(const struct histogram *h, uint32_t i)
                                   .inner = true};
 }
 
-/* Rows of a histogram of exponents, in ascending order of values: half of them negative; then
-   NaNs. */
-static uint32_t exponent_rows(const struct histogram *h)
+/* The rows of either sign of a histogram of exponents: zeros, subnormals, exponents, infinities. */
+static uint32_t rows_of_sign(const struct histogram *h)
 {
-    return 2 * (uint32_t)(h->exponent_max - h->exponent_min + 1 + 3) + 1;
+    return (uint32_t)(h->exponent_max - h->exponent_min + 1 + 3);
 }
 
+/* A row of a histogram of exponents, in ascending order of values: half of them negative; then NaNs. */
 static struct histogram_row exponent_row(const struct histogram *h, uint32_t i)
 {
-    const uint32_t exponents = (uint32_t)(h->exponent_max - h->exponent_min + 1);
-    const uint32_t half = exponents + 3; /* zeros, subnormals, exponents, infinities */
+    const uint32_t half = rows_of_sign(h);
     struct histogram_row row = {.sign = i < half, .class = ROW_NORMAL};
     uint32_t size = i < half ? half - 1 - i : i - half; /* how far from zero */
 
@@ -90,7 +84,7 @@ static struct histogram_row exponent_row(const struct histogram *h, uint32_t i)
 
 static uint32_t row_count(const struct histogram *h)
 {
-    return h->kind == HISTOGRAM_BINS ? bin_rows(h) : exponent_rows(h);
+    return h->kind == HISTOGRAM_BINS ? h->bins + 3 : 2 * rows_of_sign(h) + 1;
 }
 
 static struct histogram_row get_row(const struct histogram *h, uint32_t i)
@@ -127,18 +121,13 @@ static void write_row(struct writer *w, const char *path, enum histogram_kind ki
     writer_end(w);
 }
 
-/* Whether a row is printed: of exponents, those that occur. */
-static bool is_shown(const struct histogram *h, const struct histogram_row *row)
-{
-    return h->kind == HISTOGRAM_BINS || row->count > 0;
-}
-
+/* Writes all rows; of exponents, those that occur. */
 static void write_rows(struct writer *w, const char *path, const struct histogram *h)
 {
     for (uint32_t i = 0; i < row_count(h); i++) {
         const struct histogram_row row = get_row(h, i);
 
-        if (is_shown(h, &row))
+        if (h->kind == HISTOGRAM_BINS || row.count > 0)
             write_row(w, path, h->kind, &row);
     }
 }

@@ -1936,11 +1936,6 @@ static bool open_owns(struct diff *d)
     return good;
 }
 
-static bool is_in_order(const struct diff_pair *p)
-{
-    return !are_at_hand(p) && !are_turned(p->item);
-}
-
 /* Puts pairs in order before those at hand, and sees what there is to claim of the latter. False
    without memory. */
 static bool arrange(struct diff *d)
@@ -1955,7 +1950,7 @@ static bool arrange(struct diff *d)
     }
     for (int in_order = 1; in_order >= 0; in_order--) {
         for (size_t i = 0; i < d->pair_count; i++)
-            if (is_in_order(&d->pairs[i]) == in_order)
+            if ((!are_at_hand(&d->pairs[i]) && !are_turned(d->pairs[i].item)) == in_order)
                 arranged[count++] = d->pairs[i];
         d->ordered = in_order ? count : d->ordered;
     }

@@ -553,15 +553,6 @@ static bool go_on(struct feed *x, struct worker *w)
     return compressed_resume(s, &refusal) && work_on_cpu(w);
 }
 
-/* Works for all decoders, in turns. */
-static void take_part_in_all(struct gpu_decode *decode, struct worker *w)
-{
-    const unsigned first = atomic_fetch_add(&decode->next, 1);
-
-    for (unsigned i = 0; i < decode->count && !w->failed; i++)
-        take_part(&decode->feeds[(first + i) % decode->count], w);
-}
-
 void gpu_decode_work(struct worker *w)
 {
     struct gpu_decode *decode = w->run->decode;
@@ -572,10 +563,14 @@ void gpu_decode_work(struct worker *w)
         stats->started_at = clock_now();
         phases_note_start(&w->run->phases, stats->started_at);
     }
-    if (decode->going_on)
+    if (decode->going_on) {
         w->failed = !go_on(&decode->feeds[0], w);
-    else
-        take_part_in_all(decode, w);
+    } else { /* for all decoders, in turns */
+        const unsigned first = atomic_fetch_add(&decode->next, 1);
+
+        for (unsigned i = 0; i < decode->count && !w->failed; i++)
+            take_part(&decode->feeds[(first + i) % decode->count], w);
+    }
     /* The source of an array in tiles still has those that are not for a decoder. */
     if (w->run->info->scattered && !w->failed)
         w->failed = !work_on_cpu(w);

@@ -69,14 +69,6 @@ static void merge_least(struct total *t, struct partial *other, enum element_typ
     }
 }
 
-/* Begins the sums of scaled numbers with those of the arrays so far, which have one scale. */
-static void begin_scaled(struct total *t)
-{
-    t->is_scaled = true;
-    scaled_clear(&t->scaled);
-    scaled_append(&t->scaled, &t->reduction.partial, &t->types, &t->reduction.scale);
-}
-
 static void merge_partial(struct total *t, const struct reduction *reduction)
 {
     const struct partial_types types = partial_types_of(reduction->type);
@@ -111,8 +103,11 @@ static void add_one(struct total *t, const struct reduction *reduction)
         t->types = partial_types_of(reduction->type);
     }
     if (sum->type != reduction->type || !scale_same(&sum->scale, &reduction->scale)) {
-        if (!t->is_scaled && (sum->scale.given || reduction->scale.given))
-            begin_scaled(t);
+        if (!t->is_scaled && (sum->scale.given || reduction->scale.given)) {
+            t->is_scaled = true;
+            scaled_clear(&t->scaled);
+            scaled_append(&t->scaled, &sum->partial, &t->types, &sum->scale); /* those so far */
+        }
         sum->type = ELEMENT_F64;
         sum->scale = (struct scale){.given = false};
         t->mixed = true;
