@@ -1434,9 +1434,6 @@ static void take_tiles(struct axis_worker *w)
  * The run.
  */
 
-/* How often progress is shown. */
-#define TICK (CLOCK_SECOND / 50)
-
 /* The most columns that each worker has accumulators of its own for: the level-1 and level-2 caches
    hold them. And where there are too few strips for all workers. */
 #define OWN_COLUMNS 8192
@@ -1683,7 +1680,7 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         team_take_part(team, 0, count, &job);
     else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);
-    while (!team_wait(team, progress ? TICK : 0))
+    while (!team_wait(team, progress ? PROGRESS_TICK : 0))
         if (progress->update(progress->context, source_stats(run->source).input_read)) {
             source_cancel(run->source);
             atomic_store(&run->cancelled, true);

@@ -1822,19 +1822,12 @@ static void join_renamed(struct diff *d)
     d->item_count = count;
 }
 
-/* Workers at least, where the user has not asked for a number: inputs that are not cached want
-   several requests at a time, whatever the cores. */
-#define WORKERS_MIN 4
-
 /* Bytes of the elements of one side that a worker claims at a time, and of a buffer. */
 #define CLAIM_BYTES ((size_t)8 << 20)
 #define BUFFER_BYTES ((size_t)1 << 20)
 
 /* Inputs that have less than this, both together, are compared by one worker. */
 #define BYTES_OF_WORKER ((uint64_t)1 << 20)
-
-/* How often progress is shown: nanoseconds. */
-#define TICK (CLOCK_SECOND / 50)
 
 /*
  * Opening.
@@ -1990,16 +1983,13 @@ static bool arrange(struct diff *d)
 struct diff *diff_new(const struct diff_request *request)
 {
     const struct session_options *options = request->options;
-    const unsigned cores = options->cores ? options->cores : cores_available();
     struct diff *d = calloc(1, sizeof *d);
 
     if (!d)
         return NULL;
     d->request = request;
     d->begun_at = clock_now();
-    d->worker_count = options->threads      ? options->threads
-                      : cores > WORKERS_MIN ? cores
-                                            : WORKERS_MIN;
+    d->worker_count = session_workers(options, options->cores ? options->cores : cores_available());
     d->buffer_bytes = options->chunk_size ? options->chunk_size : BUFFER_BYTES;
     d->buffer_bytes = (d->buffer_bytes + 63) / 64 * 64;
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
@@ -2111,7 +2101,7 @@ static void run_workers(struct diff *d, unsigned count, bool (*work)(struct diff
         run_task(d, 0);
         return;
     }
-    while (!team_wait(d->team, progress ? TICK : 0)) {
+    while (!team_wait(d->team, progress ? PROGRESS_TICK : 0)) {
         if (progress && progress->update(progress->context, bytes_read(d))) {
             (void)give_up(d);
             cancel(d);

@@ -7,9 +7,6 @@
 #include "source/compressed.h"
 #include "sys/clock.h"
 
-/* How often the session's thread looks up, when there is something to look at. */
-#define TICK (CLOCK_SECOND / 50)
-
 /* The most that CPU workers have in place, all together: it counts as memory of the process. A
    feeder beside them has two windows, too. */
 #define CPU_IN_PLACE_MAX ((size_t)512 << 20)
@@ -297,7 +294,7 @@ static void watch(struct run *run)
             source_cancel(run->source);
         if (gpu)
             mind_gpu(run, clock_now());
-    } while (!team_wait(run->team, gpu || progress ? TICK : 0));
+    } while (!team_wait(run->team, gpu || progress ? PROGRESS_TICK : 0));
     if (progress)
         progress->end(progress->context);
 }

@@ -18,10 +18,6 @@
 #include "sys/group.h"
 #include "sys/operand.h"
 
-/* CPU workers at least, where the user has not asked for a number: an input that is not cached
-   wants several requests at a time, whatever the cores. */
-#define CPU_WORKERS_MIN 4
-
 struct session {
     const struct session_options *options;
     unsigned cores;
@@ -68,20 +64,13 @@ static unsigned feeder_count(const struct session *session)
                             : engine_cuda.workers(session->gpu.needs.device_count, session->cores);
 }
 
-/* If the GPU does all the work, they help to read the data that it decompresses. */
-static unsigned cpu_worker_count(const struct session *session)
-{
-    if (session->options->threads)
-        return session->options->threads;
-    return session->cores > CPU_WORKERS_MIN ? session->cores : CPU_WORKERS_MIN;
-}
-
 /* Makes the workers and the engines. False on failure; the session is then to be closed. */
 static bool prepare(struct session *session, char *const *paths, int count, struct error *error)
 {
     const struct session_options *options = session->options;
     const struct engine_needs needs = gpu_needs(options, paths, count);
-    const unsigned cpu_workers = cpu_worker_count(session);
+    /* If the GPU does all the work, they help to read the data that it decompresses. */
+    const unsigned cpu_workers = session_workers(options, session->cores);
     struct gpu_status gpu = {.state = GPU_UNUSED};
     char reason[ENGINE_REASON_MAX] = "";
     unsigned feeders;

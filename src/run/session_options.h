@@ -84,6 +84,16 @@ static inline const struct session_tuning *session_tuning(const struct session_o
     return options->tuning ? options->tuning : &session_tuning_shipped;
 }
 
+/* Workers of the CPU for files: as many as the user has asked for, or one for each core, and then at least
+   so many: inputs that are not cached want several requests at a time, whatever the cores. */
+#define SESSION_WORKERS_MIN 4
+static inline unsigned session_workers(const struct session_options *options, unsigned cores)
+{
+    return options->threads              ? options->threads
+           : cores > SESSION_WORKERS_MIN ? cores
+                                         : SESSION_WORKERS_MIN;
+}
+
 /* Bytes in memory that are worth a worker of their own. They are fewer than bytes of a file, since a
    session for memory keeps its threads. */
 #define SESSION_WORKER_BYTES ((uint64_t)512 << 10)
