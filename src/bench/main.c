@@ -60,7 +60,7 @@ static void run(int argc, char **argv)
             return;
         }
     }
-    arguments_wrong(&arguments, "unknown command %s", operands.words[0]);
+    arguments_wrong("unknown command %s", operands.words[0]);
 }
 
 int main(int argc, char **argv)

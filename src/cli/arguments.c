@@ -49,7 +49,10 @@ static const struct argument *arguments_option(const struct arguments *a, size_t
     return i - a->count < COMMON ? &common[i - a->count] : NULL;
 }
 
-bool arguments_wrong(const struct arguments *a, const char *format, const char *value)
+/* The program whose command line was read last. */
+static const char *program;
+
+bool arguments_wrong(const char *format, const char *value)
 {
     char text[2 * ESCAPE_QUOTE_MAX], quoted[ESCAPE_QUOTE_MAX], word[ESCAPE_QUOTE_MAX + 2];
 
@@ -57,7 +60,7 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
     /* One that had to be quoted already is. */
     snprintf(word, sizeof word, strcmp(quoted, value) == 0 ? "'%s'" : "%s", quoted);
     snprintf(text, sizeof text, format, word);
-    return message_error(EXIT_USAGE, "%s (try '%s --help')", text, a->program);
+    return message_error(EXIT_USAGE, "%s (try '%s --help')", text, program);
 }
 
 /*
@@ -249,7 +252,7 @@ static const char *nearest_word(const char *typed, const struct argument *x)
     return found;
 }
 
-bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
+bool arguments_unknown_word(const struct argument *x, const char *text)
 {
     const char *near = nearest_word(text, x), *what = x->what ? x->what : x->name;
     char format[512];
@@ -257,7 +260,7 @@ bool arguments_unknown_word(const struct arguments *a, const struct argument *x,
 
     if (near) {
         snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", what, near);
-        return arguments_wrong(a, format, text);
+        return arguments_wrong(format, text);
     }
     used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", what);
     for (size_t i = 0; arguments_word(x, i) && used < sizeof format; i++)
@@ -268,20 +271,18 @@ bool arguments_unknown_word(const struct arguments *a, const struct argument *x,
                                  arguments_word(x, i));
     if (x->other && used < sizeof format)
         snprintf(format + used, sizeof format - used, " or %s", x->other);
-    return arguments_wrong(a, format, text);
+    return arguments_wrong(format, text);
 }
 
-bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
-                         size_t *place)
+bool arguments_find_word(const struct argument *x, const char *text, size_t *place)
 {
     for (*place = 0; arguments_word(x, *place); ++*place)
         if (strcmp(text, arguments_word(x, *place)) == 0)
             return true;
-    return arguments_unknown_word(a, x, text);
+    return arguments_unknown_word(x, text);
 }
 
-bool arguments_bad_number(const struct arguments *a, const struct argument *x, const char *what,
-                          const char *text)
+bool arguments_bad_number(const struct argument *x, const char *what, const char *text)
 {
     char format[160 + NEAREST_MAX], near[NEAREST_MAX];
 
@@ -290,18 +291,17 @@ bool arguments_bad_number(const struct arguments *a, const struct argument *x, c
                  near);
     else
         snprintf(format, sizeof format, "bad %s %%s for --%s", what, x->name);
-    return arguments_wrong(a, format, text);
+    return arguments_wrong(format, text);
 }
 
 /* Reads a size or a count, and holds it to its bounds. */
-static bool take_number(const struct arguments *a, const struct argument *x, const char *text,
-                        uint64_t *number)
+static bool take_number(const struct argument *x, const char *text, uint64_t *number)
 {
     bool size = x->kind == ARGUMENT_SIZE;
     char format[160];
 
     if (!(size ? number_parse_size(text, number) : number_parse_count(text, number)))
-        return arguments_bad_number(a, x, x->what ? x->what : size ? "size" : "number", text);
+        return arguments_bad_number(x, x->what ? x->what : size ? "size" : "number", text);
     if (x->most && (*number < x->least || *number > x->most))
         snprintf(format, sizeof format, "--%s %%s must be from %" PRIu64 " to %" PRIu64, x->name,
                  x->least, x->most);
@@ -309,7 +309,7 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
         snprintf(format, sizeof format, "--%s %%s must be at least %" PRIu64, x->name, x->least);
     else
         return true;
-    return arguments_wrong(a, format, text);
+    return arguments_wrong(format, text);
 }
 
 /*
@@ -348,12 +348,12 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
         break;
     case ARGUMENT_SIZE:
     case ARGUMENT_COUNT:
-        good = take_number(a, x, given, &number);
+        good = take_number(x, given, &number);
         if (good)
             *(uint64_t *)target = number;
         break;
     case ARGUMENT_WORD:
-        good = arguments_find_word(a, x, given, &place);
+        good = arguments_find_word(x, given, &place);
         if (good) {
             value = (unsigned)(place + x->least);
             memcpy(target, &value, sizeof value);
@@ -369,7 +369,7 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
         *(const char **)target = given;
         break;
     case ARGUMENT_PARSED:
-        good = x->parse(a, x, text, target);
+        good = x->parse(x, text, target);
         break;
     case ARGUMENT_HELP:
         arguments_print_help(a);
@@ -385,9 +385,9 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
     return good ? ARGUMENTS_RUN : ARGUMENTS_WRONG;
 }
 
-static enum arguments_action refuse(const struct parse *r, const char *format, const char *word)
+static enum arguments_action refuse(const char *format, const char *word)
 {
-    arguments_wrong(r->arguments, format, word);
+    arguments_wrong(format, word);
     return ARGUMENTS_WRONG;
 }
 
@@ -439,7 +439,7 @@ static enum arguments_action refuse_ambiguous(const struct parse *r, const char 
     char format[512] = "option %s is ambiguous: it could be";
 
     add_options(r->arguments, word + 2, length, count, format, sizeof format);
-    return refuse(r, format, word);
+    return refuse(format, word);
 }
 
 #define NAMED_LIKE_A_FILE \
@@ -455,7 +455,7 @@ static enum arguments_action refuse_name(const struct parse *r, const char *word
     char name[64], format[160] = "unknown option %s";
 
     if (access(word, F_OK) == 0)
-        return refuse(r, NAMED_LIKE_A_FILE, word);
+        return refuse(NAMED_LIKE_A_FILE, word);
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, word + 2);
     for (size_t i = 0; a->aliases && a->aliases[i] && !near; i += 2)
         if (strcmp(a->aliases[i], name) == 0)
@@ -469,7 +469,7 @@ static enum arguments_action refuse_name(const struct parse *r, const char *word
     }
     if (near)
         snprintf(format, sizeof format, "unknown option %%s; did you mean --%s?", near);
-    return refuse(r, format, word);
+    return refuse(format, word);
 }
 
 static const struct argument *find_letter(const struct arguments *a, char letter)
@@ -495,12 +495,12 @@ static enum arguments_action take_name(struct parse *r, const char *word)
     if (!x)
         return refuse_name(r, word, length);
     if (text && !x->value)
-        return refuse(r, "option %s takes no argument", word);
+        return refuse("option %s takes no argument", word);
     if (text)
         return take(r, x, text + 1);
     if (x->value && !x->optional) {
         if (r->next >= r->argc)
-            return refuse(r, "option %s needs an argument", word);
+            return refuse("option %s needs an argument", word);
         text = r->argv[r->next++];
     }
     return take(r, x, text);
@@ -517,9 +517,9 @@ static enum arguments_action refuse_letter(const struct parse *r, const char *wo
     unsigned count;
 
     if (access(word, F_OK) == 0)
-        return refuse(r, NAMED_LIKE_A_FILE, (char[]){'-', letter, '\0'});
+        return refuse(NAMED_LIKE_A_FILE, (char[]){'-', letter, '\0'});
     if (letter == '-')
-        return refuse(r, "option %s has a dash among its letters", word);
+        return refuse("option %s has a dash among its letters", word);
     (void)find_name(r->arguments, &letter, 1, &count);
     if (x || count > 0)
         strcat(format, "; did you mean");
@@ -531,7 +531,7 @@ static enum arguments_action refuse_letter(const struct parse *r, const char *wo
     add_options(r->arguments, &letter, 1, count, format, sizeof format - 1);
     if (x || count > 0)
         strcat(format, "?");
-    return refuse(r, format, (char[]){'-', letter, '\0'});
+    return refuse(format, (char[]){'-', letter, '\0'});
 }
 
 /* Takes -x, or several as in -xy, the last of which may have an argument: the rest of the word, or
@@ -552,7 +552,7 @@ static enum arguments_action take_letters(struct parse *r, const char *word)
             if (letter[1])
                 return take(r, x, letter + 1);
             if (r->next >= r->argc)
-                return refuse(r, "option %s needs an argument", word);
+                return refuse("option %s needs an argument", word);
             return take(r, x, r->argv[r->next++]);
         }
         action = take(r, x, NULL);
@@ -569,6 +569,7 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
     const bool in_order = a->commands || getenv("POSIXLY_CORRECT");
     int count = 0;
 
+    program = a->program;
     /* An operand moves to where an option was read, or stays where it is. */
     while (r.next < argc) {
         char *word = argv[r.next++];
@@ -593,6 +594,6 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
     operands->count = count;
     operands->given = r.given;
     if (!a->commands && a->operands >= 0 && count > a->operands)
-        return refuse(&r, "unexpected operand %s", operands->words[a->operands]);
+        return refuse("unexpected operand %s", operands->words[a->operands]);
     return ARGUMENTS_RUN;
 }

@@ -48,8 +48,7 @@ struct argument;
 
 /* Takes the argument of an option, NULL where it is left out, into its target. False when it is
    wrong, after arguments_wrong. */
-typedef bool argument_parser(const struct arguments *a, const struct argument *x, const char *text,
-                             void *target);
+typedef bool argument_parser(const struct argument *x, const char *text, void *target);
 
 struct argument {
     const char *name;  /* the long option, without dashes */
@@ -123,9 +122,9 @@ struct operands {
     uint64_t given; /* the options of the table, of at most 64, that were given, as bits */
 };
 
-/* Prints that the command line is wrong. The format quotes `value`, made fit to print, by one %s.
+/* Prints that the command line that was read last is wrong. The format quotes `value`, made fit to print, by one %s.
    Returns false. */
-bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
+bool arguments_wrong(const char *format, const char *value);
 
 /* Prints an entry of --help: what it is about on the left, what is said of it beside that, in lines
    broken as `help` of an option is. */
@@ -136,15 +135,13 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
                                       void *target, struct operands *operands);
 
 /* Prints that `text` is none of the option's words, and what they are. Returns false. */
-bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text);
+bool arguments_unknown_word(const struct argument *x, const char *text);
 
 /* Prints that `text`, which messages call `what`, is no number, and which may be meant. Returns
    false. */
-bool arguments_bad_number(const struct arguments *a, const struct argument *x, const char *what,
-                          const char *text);
+bool arguments_bad_number(const struct argument *x, const char *what, const char *text);
 
 /* Finds which of the option's words `text` is. */
-bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
-                         size_t *place);
+bool arguments_find_word(const struct argument *x, const char *text, size_t *place);
 
 #endif

@@ -36,10 +36,10 @@ static const char *operation_word(size_t i)
 }
 
 /* Says that there is no room for the quantile that `list` begins with. Returns false. */
-static bool quantiles_full(const struct arguments *a, const char *list)
+static bool quantiles_full(const char *list)
 {
     _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
-    return arguments_wrong(a, "too many quantiles at %s: at most 31 besides the median", list);
+    return arguments_wrong("too many quantiles at %s: at most 31 besides the median", list);
 }
 
 /* Names that other programs give to operations. */
@@ -51,8 +51,8 @@ static const char *const operation_aliases[] = {
 };
 
 /* Prints that there is no such operation, and which may be meant: p99,9 is two. */
-static bool unknown_operation(const struct arguments *a, const struct argument *x, const char *name,
-                              const char *before, size_t before_length)
+static bool unknown_operation(const struct argument *x, const char *name, const char *before,
+                              size_t before_length)
 {
     char near[NEAREST_MAX], format[64 + NEAREST_MAX];
     struct quantile quantile;
@@ -61,28 +61,27 @@ static bool unknown_operation(const struct arguments *a, const struct argument *
         quantile_parse(before, before_length, &quantile) && !memchr(before, '.', before_length))
         snprintf(near, sizeof near, "%.*s.%.20s", (int)before_length, before, name);
     else if (!nearest_quantile(name, near))
-        return arguments_unknown_word(a, x, name);
+        return arguments_unknown_word(x, name);
     snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
-    return arguments_wrong(a, format, name);
+    return arguments_wrong(format, name);
 }
 
 /* Adds one, or says that it is a quantile too many where it is NULL; `list`, which begins with it,
    is for the message. */
-static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
-                          struct options *options)
+static bool add_operation(const struct operation *op, const char *list, struct options *options)
 {
     if (!op)
-        return quantiles_full(a, list);
+        return quantiles_full(list);
     if (options->operation_count == OPTIONS_OPERATIONS_MAX)
-        return arguments_wrong(a, "too many operations at %s", list);
+        return arguments_wrong("too many operations at %s", list);
     options->operations[options->operation_count++] = op;
     return true;
 }
 
 /* Adds the operations that `list` names, separated by commas; of a group, if it is that of one.
    NOLINTNEXTLINE(misc-no-recursion): groups name no groups */
-static bool add_operations(const struct arguments *a, const struct argument *x, const char *list,
-                           bool of_group, struct options *options)
+static bool add_operations(const struct argument *x, const char *list, bool of_group,
+                           struct options *options)
 {
     const char *before = NULL;
     size_t before_length = 0;
@@ -93,15 +92,15 @@ static bool add_operations(const struct arguments *a, const struct argument *x, 
         const struct operation_group *group = operation_group_find(list, length);
 
         if (operation_beyond(&options->named, list, length))
-            return quantiles_full(a, list);
+            return quantiles_full(list);
         if (!op && !group) {
             char name[ESCAPE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-            return unknown_operation(a, x, name, before, before_length);
+            return unknown_operation(x, name, before, before_length);
         }
-        if (group && !add_operations(a, x, group->list, true, options))
+        if (group && !add_operations(x, group->list, true, options))
             return false;
-        if (op && !add_operation(a, op, list, options))
+        if (op && !add_operation(op, list, options))
             return false;
         if (op && !of_group)
             options->session.passes.required |= operation_quantile(op);
@@ -113,10 +112,9 @@ static bool add_operations(const struct arguments *a, const struct argument *x, 
     }
 }
 
-static bool parse_operations(const struct arguments *a, const struct argument *x, const char *list,
-                             void *target)
+static bool parse_operations(const struct argument *x, const char *list, void *target)
 {
-    return add_operations(a, x, list, false, target);
+    return add_operations(x, list, false, target);
 }
 
 static const char *const histogram_words[] = {"exponent", NULL};
@@ -144,8 +142,7 @@ static bool parse_range(const char *text, struct histogram_request *h)
 }
 
 /* BINS, BINS,LO,HI or exponent */
-static bool parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target)
+static bool parse_histogram(const struct argument *x, const char *text, void *target)
 {
     struct histogram_request *h = &((struct options *)target)->session.passes.histogram;
     size_t length = strcspn(text, ",");
@@ -159,15 +156,13 @@ static bool parse_histogram(const struct arguments *a, const struct argument *x,
     h->kind = HISTOGRAM_BINS;
     snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
     if (!number_parse_count(bins, &count))
-        return arguments_wrong(a, "bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
+        return arguments_wrong("bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
     if (count < 1 || count > HISTOGRAM_BINS_MAX)
-        return arguments_wrong(a, "--histogram %s: the number of bins must be from 1 to 65536",
-                               text);
+        return arguments_wrong("--histogram %s: the number of bins must be from 1 to 65536", text);
     _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
     h->bins = (uint32_t)count;
     if (text[length] && !parse_range(text + length + 1, h))
-        return arguments_wrong(a,
-                               "--histogram %s: the range must be LO,HI, two finite numbers such "
+        return arguments_wrong("--histogram %s: the range must be LO,HI, two finite numbers such "
                                "as -1,0.5, with LO less than HI",
                                text);
     return true;
@@ -178,24 +173,23 @@ static const char *dtype_word(size_t i)
     return i < ELEMENT_TYPES ? element_name((enum element_type)i) : NULL;
 }
 
-static bool parse_dtype(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target)
+static bool parse_dtype(const struct argument *x, const char *text, void *target)
 {
     struct options *options = target;
     enum element_order order;
 
     if (options->session.input.record.bytes > 0)
-        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
+        return arguments_wrong("option %s does not go with --record", "--dtype");
     if (!element_parse(text, &options->session.input.type, &order)) {
         const struct element_foreign *foreign = element_find_foreign(text);
         char format[200];
 
         if (!foreign)
-            return arguments_unknown_word(a, x, text);
+            return arguments_unknown_word(x, text);
         snprintf(format, sizeof format, "dtype %%s is %s%s%s%s", foreign->what,
                  foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "",
                  foreign->read_as && *text == '>' ? " --endian=big" : "");
-        return arguments_wrong(a, format, text);
+        return arguments_wrong(format, text);
     }
     options->session.input.type_given = true;
     if (order != ELEMENT_ORDER_UNSAID)
@@ -235,8 +229,7 @@ static bool add_field(const char *text, size_t length, bool wanted, struct sourc
 }
 
 /* TYPE,TYPE,...:FIELD */
-static bool parse_record(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target)
+static bool parse_record(const struct argument *x, const char *text, void *target)
 {
     struct source_options *input = &((struct options *)target)->session.input;
     const char *const colon = strrchr(text, ':');
@@ -245,7 +238,7 @@ static bool parse_record(const struct arguments *a, const struct argument *x, co
 
     (void)x;
     if (input->type_given)
-        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
+        return arguments_wrong("option %s does not go with --record", "--dtype");
     for (const char *at = text; good && at <= colon; number++) {
         const size_t length = strcspn(at, ",:");
 
@@ -254,7 +247,6 @@ static bool parse_record(const struct arguments *a, const struct argument *x, co
     }
     if (!good || field >= number)
         return arguments_wrong(
-            a,
             "bad record %s: must be TYPE,TYPE,...:FIELD, with NumPy's types (f4, "
             "<i8, 3f4; V2: 2 bytes) and the number of one of numbers, from 0",
             text);
@@ -289,14 +281,13 @@ static const char *const format_aliases[] = {
 };
 
 /* Adds a pattern for names to those before. */
-static bool parse_pattern(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target)
+static bool parse_pattern(const struct argument *x, const char *text, void *target)
 {
     struct source_wanted *wanted = &((struct options *)target)->wanted;
     const bool exclude = x->least;
 
     if (wanted->count == SOURCE_PATTERNS_MAX)
-        return arguments_wrong(a, "too many patterns for names at %s", text);
+        return arguments_wrong("too many patterns for names at %s", text);
     wanted->patterns[wanted->count++] =
         (struct container_pattern){.pattern = text, .exclude = exclude};
     wanted->included += !exclude;
@@ -304,16 +295,15 @@ static bool parse_pattern(const struct arguments *a, const struct argument *x, c
 }
 
 /* Adds a missing value to those before. */
-static bool parse_missing(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target)
+static bool parse_missing(const struct argument *x, const char *text, void *target)
 {
     struct missing_values *missing = &((struct options *)target)->session.missing;
 
     (void)x;
     if (!missing_text_is_valid(text))
-        return arguments_wrong(a, "--missing takes a number or nan, not %s", text);
+        return arguments_wrong("--missing takes a number or nan, not %s", text);
     if (missing->count == MISSING_VALUES_MAX)
-        return arguments_wrong(a, "--missing may be given 4 times; remove %s", text);
+        return arguments_wrong("--missing may be given 4 times; remove %s", text);
     missing->texts[missing->count++] = text;
     return true;
 }
@@ -326,7 +316,7 @@ static const char *const endian_aliases[] = {"le",  "little", "<",   "little", "
                                              "big", ">",      "big", NULL};
 
 /* The numbers of GPUs behind gpu: in `text`, separated by commas. */
-static bool parse_gpus(const struct arguments *a, const char *text, struct session_options *session)
+static bool parse_gpus(const char *text, struct session_options *session)
 {
     const char *list = text + strlen("gpu:");
 
@@ -336,12 +326,12 @@ static bool parse_gpus(const struct arguments *a, const char *text, struct sessi
         long number = strtol(list, &end, 10);
 
         if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
-            return arguments_wrong(a, "bad list of GPUs %s", text);
+            return arguments_wrong("bad list of GPUs %s", text);
         if (session->device_count == ENGINE_DEVICES_MAX)
-            return arguments_wrong(a, "too many GPUs in %s", text);
+            return arguments_wrong("too many GPUs in %s", text);
         for (unsigned i = 0; i < session->device_count; i++)
             if (session->devices[i] == number)
-                return arguments_wrong(a, "a GPU is named twice in %s", text);
+                return arguments_wrong("a GPU is named twice in %s", text);
         session->devices[session->device_count++] = (int)number;
         if (!*end)
             return true;
@@ -350,8 +340,7 @@ static bool parse_gpus(const struct arguments *a, const char *text, struct sessi
 }
 
 /* auto, cpu, gpu or gpu:0,2 */
-static bool parse_device(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target)
+static bool parse_device(const struct argument *x, const char *text, void *target)
 {
     struct session_options *session = &((struct options *)target)->session;
     size_t place;
@@ -360,17 +349,16 @@ static bool parse_device(const struct arguments *a, const struct argument *x, co
     session->device_count = 1;
     if (strncmp(text, "gpu:", 4) == 0) {
         session->device = DEVICE_GPU;
-        return parse_gpus(a, text, session);
+        return parse_gpus(text, session);
     }
-    if (!arguments_find_word(a, x, text, &place))
+    if (!arguments_find_word(x, text, &place))
         return false;
     session->device = (enum device_choice)place;
     return true;
 }
 
 /* The last of --json and --tsv counts; --partial goes with neither. */
-static bool parse_output(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target)
+static bool parse_output(const struct argument *x, const char *text, void *target)
 {
     struct options *options = target;
     const enum options_output output = (enum options_output)x->least;
@@ -379,14 +367,12 @@ static bool parse_output(const struct arguments *a, const struct argument *x, co
     (void)text;
     if (options->output != OUTPUT_TEXT &&
         (options->output == OUTPUT_PARTIAL) != (output == OUTPUT_PARTIAL))
-        return arguments_wrong(a, "option %s does not go with --partial",
-                               json ? "--json" : "--tsv");
+        return arguments_wrong("option %s does not go with --partial", json ? "--json" : "--tsv");
     options->output = output;
     return true;
 }
 
-static bool parse_fail_on(const struct arguments *a, const struct argument *x, const char *list,
-                          void *target)
+static bool parse_fail_on(const struct argument *x, const char *list, void *target)
 {
     struct options *options = target;
 
@@ -395,7 +381,7 @@ static bool parse_fail_on(const struct arguments *a, const struct argument *x, c
         size_t length = strcspn(list, ","), place;
 
         snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-        if (!arguments_find_word(a, x, name, &place))
+        if (!arguments_find_word(x, name, &place))
             return false;
         options->fail_on |= 1U << place;
         if (!list[length])
@@ -404,8 +390,7 @@ static bool parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
-static bool parse_map(const struct arguments *a, const struct argument *x, const char *text,
-                      void *target)
+static bool parse_map(const struct argument *x, const char *text, void *target)
 {
     char why[RENAME_WHY_MAX], format[RENAME_WHY_MAX + 32];
 
@@ -413,11 +398,10 @@ static bool parse_map(const struct arguments *a, const struct argument *x, const
     if (rename_add(&((struct options *)target)->rename, text, why))
         return true;
     snprintf(format, sizeof format, "bad --map %%s: %s", why);
-    return arguments_wrong(a, format, text);
+    return arguments_wrong(format, text);
 }
 
-static bool parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target)
+static bool parse_tolerance(const struct argument *x, const char *text, void *target)
 {
     char bad[DIFFERENCE_LIMIT_MAX], format[160], *end;
     bool full;
@@ -427,52 +411,49 @@ static bool parse_tolerance(const struct arguments *a, const struct argument *x,
                                   &full))
         return true;
     if (full)
-        return arguments_wrong(a, "too many tolerances for names, or too long a name, at %s", text);
+        return arguments_wrong("too many tolerances for names, or too long a name, at %s", text);
     if (!(strtod(bad, &end) >= 0 && end != bad && !*end))
         return arguments_wrong(
-            a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers", bad);
+            "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers", bad);
     snprintf(format, sizeof format,
              "bad tolerance %%s: must be ulp:N, abs:X or rel:X; did you mean 'abs:%.30s' or "
              "'rel:%.30s'?",
              bad, bad);
-    return arguments_wrong(a, format, bad);
+    return arguments_wrong(format, bad);
 }
 
-static bool parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
-                             void *target)
+static bool parse_chunk_size(const struct argument *x, const char *text, void *target)
 {
     uint64_t size;
 
     if (!number_parse_size(text, &size))
-        return arguments_bad_number(a, x, "size", text);
+        return arguments_bad_number(x, "size", text);
     if (size < 1 || size > (uint64_t)1 << 30)
-        return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
+        return arguments_wrong("--chunk-size %s must be from 1 to 1GiB", text);
     ((struct options *)target)->session.chunk_size = (size_t)size;
     return true;
 }
 
 /* Without an argument it means what it means to zstd: the default. */
-static bool parse_long(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target)
+static bool parse_long(const struct argument *x, const char *text, void *target)
 {
     uint64_t log = SOURCE_WINDOW_LOG_DEFAULT;
 
     (void)x;
     if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
                  log > SOURCE_WINDOW_LOG_MAX))
-        return arguments_wrong(a, "--long %s must be from 10 to 31", text);
+        return arguments_wrong("--long %s must be from 10 to 31", text);
     ((struct options *)target)->session.input.window_log = (int)log;
     return true;
 }
 
-static bool parse_threads(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target)
+static bool parse_threads(const struct argument *x, const char *text, void *target)
 {
     uint64_t threads;
 
     (void)x;
     if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
-        return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
+        return arguments_wrong("--threads %s must be from 1 to 4096", text);
     _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
     ((struct options *)target)->session.threads = (unsigned)threads;
     return true;
@@ -482,8 +463,7 @@ static bool parse_threads(const struct arguments *a, const struct argument *x, c
  * Along an axis.
  */
 
-static bool parse_axis(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target)
+static bool parse_axis(const struct argument *x, const char *text, void *target)
 {
     struct axis_request *axis = &((struct options *)target)->axis;
     const char *at = text;
@@ -499,12 +479,12 @@ static bool parse_axis(const struct arguments *a, const struct argument *x, cons
         if (length - negative < sizeof digits)
             memcpy(digits, at + negative, length - negative);
         if (!number_parse_count(digits, &number))
-            return arguments_wrong(a, "bad axis %s: must be an integer, or several", text);
+            return arguments_wrong("bad axis %s: must be an integer, or several", text);
         found = negative ? -(int64_t)number : (int64_t)number;
         if (i == 0)
             axis->axis = found;
         else if (negative != (axis->axis < 0) || (uint64_t)found != (uint64_t)axis->axis + i)
-            return arguments_wrong(a, "the axes %s are not neighbours in ascending order", text);
+            return arguments_wrong("the axes %s are not neighbours in ascending order", text);
         axis->more = i;
         if (!at[length])
             return true;
@@ -512,8 +492,7 @@ static bool parse_axis(const struct arguments *a, const struct argument *x, cons
     }
 }
 
-static bool parse_shape(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target)
+static bool parse_shape(const struct argument *x, const char *text, void *target)
 {
     struct array_shape *shape = &((struct options *)target)->axis.shape;
     const char *at = text;
@@ -532,9 +511,9 @@ static bool parse_shape(const struct arguments *a, const struct argument *x, con
             open = true;
         else if (!number_parse_count(size, &number))
             return arguments_wrong(
-                a, "bad shape %s: must be sizes separated by commas, of which one may be -1", text);
+                "bad shape %s: must be sizes separated by commas, of which one may be -1", text);
         if (shape->dimensions == ARRAY_DIMENSIONS_MAX)
-            return arguments_wrong(a, "the shape %s has more than 64 dimensions", text);
+            return arguments_wrong("the shape %s has more than 64 dimensions", text);
         _Static_assert(ARRAY_DIMENSIONS_MAX == 64, "as the message says");
         shape->sizes[shape->dimensions++] = number;
         if (!at[length])
@@ -558,11 +537,10 @@ static bool get_number(const char *name, uint64_t *number)
 }
 
 /* The number in a variable. False, after an error, where there is none. */
-static bool need_number(const struct arguments *a, const char *name, uint64_t *number)
+static bool need_number(const char *name, uint64_t *number)
 {
     return get_number(name, number) ||
-           arguments_wrong(a,
-                           getenv(name) ? "--shard=auto: %s is not a number from 0 on"
+           arguments_wrong(getenv(name) ? "--shard=auto: %s is not a number from 0 on"
                                         : "--shard=auto: %s is not set",
                            name);
 }
@@ -598,7 +576,7 @@ static bool divide_by_array(struct shard *shard, uint64_t id, uint64_t count)
 }
 
 /* Takes the shard from the environment. */
-static bool find_shard(const struct arguments *a, struct shard *shard)
+static bool find_shard(struct shard *shard)
 {
     static const char *const launchers[][2] = {
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -609,27 +587,26 @@ static bool find_shard(const struct arguments *a, struct shard *shard)
     uint64_t number, of;
 
     *shard = (struct shard){1, 1};
-    if (array && (!need_number(a, "SLURM_ARRAY_TASK_ID", &number) ||
-                  !need_number(a, "SLURM_ARRAY_TASK_COUNT", &of)))
+    if (array && (!need_number("SLURM_ARRAY_TASK_ID", &number) ||
+                  !need_number("SLURM_ARRAY_TASK_COUNT", &of)))
         return false;
     if (array && !divide_by_array(shard, number, of))
         return arguments_wrong(
-            a, "--shard=%s: the task numbers of the Slurm array are not evenly spaced", "auto");
+            "--shard=%s: the task numbers of the Slurm array are not evenly spaced", "auto");
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         if (!getenv(launchers[i][0]))
             continue;
-        if (!need_number(a, launchers[i][0], &number) || !need_number(a, launchers[i][1], &of))
+        if (!need_number(launchers[i][0], &number) || !need_number(launchers[i][1], &of))
             return false;
         if (number >= of)
-            return arguments_wrong(a, "--shard=auto: %s is not below the number of processes",
+            return arguments_wrong("--shard=auto: %s is not below the number of processes",
                                    launchers[i][0]);
         return divide(shard, number, of) ||
-               arguments_wrong(a, "--shard=auto: %s makes more than 1048576 shards",
-                               launchers[i][1]);
+               arguments_wrong("--shard=auto: %s makes more than 1048576 shards", launchers[i][1]);
     }
     if (!array)
         return arguments_wrong(
-            a, "--shard=%s: none of the variables of Open MPI, PMI and Slurm is set", "auto");
+            "--shard=%s: none of the variables of Open MPI, PMI and Slurm is set", "auto");
     return true;
 }
 
@@ -647,18 +624,16 @@ static bool read_shard(const char *text, struct shard *shard)
            shard->number <= shard->of && shard->of <= SHARDS_MAX;
 }
 
-static bool parse_shard(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target)
+static bool parse_shard(const struct argument *x, const char *text, void *target)
 {
     struct shard *shard = &((struct options *)target)->shard;
 
     (void)x;
     _Static_assert(SHARDS_MAX == 1048576, "as the message says");
     if (strcmp(text, shard_words[0]) == 0)
-        return find_shard(a, shard);
+        return find_shard(shard);
     return read_shard(text, shard) ||
-           arguments_wrong(a,
-                           "bad shard %s: must be I/N, where I is from 1 to N and N at most "
+           arguments_wrong("bad shard %s: must be I/N, where I is from 1 to N and N at most "
                            "1048576, or auto",
                            text);
 }
@@ -703,8 +678,8 @@ static const char *condition_word(size_t i)
 }
 
 /* Reads what rows are compared by, the first `length` characters of `name`. */
-static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
-                      size_t length, struct operation_set *named, struct row_key *key)
+static bool parse_key(const struct argument *x, const char *name, size_t length,
+                      struct operation_set *named, struct row_key *key)
 {
     char shown[ESCAPE_QUOTE_MAX];
 
@@ -722,20 +697,19 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     key->op = operation_find(named, name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
     if (operation_beyond(named, name, length))
-        return quantiles_full(a, shown);
+        return quantiles_full(shown);
     if (key->op && !is_compared(key->op))
         key->op = NULL;
-    return key->op || key->result < DIFFERENCE_VALUES || arguments_unknown_word(a, x, shown);
+    return key->op || key->result < DIFFERENCE_VALUES || arguments_unknown_word(x, shown);
 }
 
-static bool parse_sort(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target)
+static bool parse_sort(const struct argument *x, const char *text, void *target)
 {
     struct rows_request *rows = &((struct options *)target)->rows;
 
     rows->descending = *text == '-';
     text += rows->descending;
-    return parse_key(a, x, text, strlen(text), &((struct options *)target)->named, &rows->sort);
+    return parse_key(x, text, strlen(text), &((struct options *)target)->named, &rows->sort);
 }
 
 /* Reads one of the signs at `text`. Returns what is behind it, NULL where there is none. */
@@ -761,8 +735,7 @@ static const char *parse_relation(const char *text, enum row_relation *relation)
 }
 
 /* NAME<NUMBER, or with another sign; there may be spaces around it. */
-static bool parse_where(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target)
+static bool parse_where(const struct argument *x, const char *text, void *target)
 {
     struct rows_request *rows = &((struct options *)target)->rows;
     struct row_condition *c = &rows->conditions[rows->count];
@@ -771,23 +744,21 @@ static bool parse_where(const struct arguments *a, const struct argument *x, con
     double number;
 
     if (rows->count == ROWS_CONDITIONS_MAX)
-        return arguments_wrong(a, "too many --where at %s", text);
+        return arguments_wrong("too many --where at %s", text);
     at = parse_relation(at + strspn(at, " "), &c->relation);
     c->number = at ? at + strspn(at, " ") : "";
     if (!number_parse(c->number, ELEMENT_F64, &number))
-        return arguments_wrong(a,
-                               "bad condition %s: must be a name, one of < <= = == != > >=, and a "
+        return arguments_wrong("bad condition %s: must be a name, one of < <= = == != > >=, and a "
                                "number",
                                text);
     if (number != number)
-        return arguments_wrong(a, "bad condition %s: nan is equal to no number; nan>0 finds NaNs",
+        return arguments_wrong("bad condition %s: nan is equal to no number; nan>0 finds NaNs",
                                text);
-    if (!parse_key(a, x, text, length, &((struct options *)target)->named, &c->key))
+    if (!parse_key(x, text, length, &((struct options *)target)->named, &c->key))
         return false;
     if (c->key.field == ROW_NAME || c->key.field == ROW_DTYPE)
         return arguments_wrong(
-            a, "bad condition %s: names are not compared with numbers; --array chooses by name",
-            text);
+            "bad condition %s: names are not compared with numbers; --array chooses by name", text);
     rows->count++;
     return true;
 }
@@ -1215,7 +1186,7 @@ static bool goes_with(const struct argument *x, enum mode mode)
                  mode == M_PARTIAL || x->modes & M_MERGE ? "--partial" : "--merge");
     else
         snprintf(format, sizeof format, "option %%s does not go with %s", mode_option(mode));
-    return arguments_wrong(&arguments, format, name);
+    return arguments_wrong(format, name);
 }
 
 /* Chooses the command. False, after a message, where options do not go with it. */
@@ -1239,7 +1210,7 @@ static bool choose_command(struct options *options, uint64_t given)
             char name[64];
 
             snprintf(name, sizeof name, "--%s", table[i].name);
-            return arguments_wrong(&arguments, "option %s is for gpureduce", name);
+            return arguments_wrong("option %s is for gpureduce", name);
         }
         if (!goes_with(&table[i], mode))
             return false;
@@ -1251,15 +1222,13 @@ static bool choose_command(struct options *options, uint64_t given)
 static bool diff_possible(const struct options *options, const struct operands *operands)
 {
     if (options->session.device == DEVICE_GPU)
-        return arguments_wrong(&arguments, "option %s does not go with --diff", "--device=gpu");
+        return arguments_wrong("option %s does not go with --diff", "--device=gpu");
     if (operands->count < 2)
-        return arguments_wrong(&arguments, "option %s needs two files", "--diff");
+        return arguments_wrong("option %s needs two files", "--diff");
     if (operands->count > 2)
-        return arguments_wrong(&arguments, "--diff compares two files; remove %s",
-                               operands->words[2]);
+        return arguments_wrong("--diff compares two files; remove %s", operands->words[2]);
     if (strcmp(operands->words[0], "-") == 0 && strcmp(operands->words[1], "-") == 0)
-        return arguments_wrong(&arguments, "%s, standard input, can be only one of the two files",
-                               "-");
+        return arguments_wrong("%s, standard input, can be only one of the two files", "-");
     return true;
 }
 
@@ -1268,7 +1237,7 @@ static bool diff_possible(const struct options *options, const struct operands *
 static bool digest_goes_with(const struct options *options)
 {
     return !options->total || !(options->session.wants & PARTIAL_DIGEST) ||
-           arguments_wrong(&arguments, "option %s does not go with --op=digest", "--total");
+           arguments_wrong("option %s does not go with --op=digest", "--total");
 }
 
 /* Whether the options about the histogram go with each other, and with the number of files. */
@@ -1277,12 +1246,11 @@ static bool histogram_goes_with(const struct options *options)
     const bool asked = options->session.passes.histogram.kind != HISTOGRAM_NONE;
 
     if (options->plot && !asked)
-        return arguments_wrong(&arguments, "option %s needs --histogram", "--plot");
+        return arguments_wrong("option %s needs --histogram", "--plot");
     if (options->plot && options->file_count > 1)
-        return arguments_wrong(&arguments, "option %s is for one file", "--plot");
+        return arguments_wrong("option %s is for one file", "--plot");
     if (asked && options->output == OUTPUT_TSV && options->operation_count > 0)
         return arguments_wrong(
-            &arguments,
             "--histogram with --tsv prints no other results; leave out %s, or use --json", "--op");
     return true;
 }
@@ -1308,16 +1276,15 @@ static bool choose_result(const struct options *options, struct row_key *key)
     const bool diff = options->command == COMMAND_DIFF;
 
     if (key->field == ROW_OPERATION && !diff && !key->op)
-        return arguments_wrong(&arguments, "%s needs --diff", difference_value_names[key->result]);
+        return arguments_wrong("%s needs --diff", difference_value_names[key->result]);
     if (!diff || (key->field != ROW_BYTES && key->field != ROW_OPERATION))
         return true;
     if (key->field == ROW_BYTES || key->result == DIFFERENCE_VALUES)
-        return arguments_wrong(&arguments,
-                               "--diff has no results such as %s; use name, dtype, elements, "
+        return arguments_wrong("--diff has no results such as %s; use name, dtype, elements, "
                                "different, max_abs, max_rel, max_ulp, rmsd, cosine, nan or missing",
                                key->op ? key->op->name : fields[ROW_BYTES - 1]);
     if (key->result >= DIFFERENCE_NEAREST && !options->cast)
-        return arguments_wrong(&arguments, "%s needs --cast", difference_value_names[key->result]);
+        return arguments_wrong("%s needs --cast", difference_value_names[key->result]);
     key->field = ROW_DIFFERENCE;
     key->op = NULL;
     return true;
@@ -1337,11 +1304,10 @@ static bool rows_go_with(struct options *options)
     if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
         return true;
     if (options->session.passes.histogram.kind != HISTOGRAM_NONE)
-        return arguments_wrong(&arguments, "option %s does not go with --histogram", name);
+        return arguments_wrong("option %s does not go with --histogram", name);
     if (options->command == COMMAND_LIST && rows_operations(&options->rows, all) > 0)
         return arguments_wrong(
-            &arguments, "--list has no results such as %s; use name, dtype, elements or bytes",
-            all[0]->name);
+            "--list has no results such as %s; use name, dtype, elements or bytes", all[0]->name);
     return true;
 }
 
@@ -1357,12 +1323,10 @@ static bool partial_check(struct options *options)
     pass_request_drop_optional(&options->total_quantiles);
     if (options->ranks &&
         (request->histogram.kind != HISTOGRAM_NONE || request->quantile_count > 0))
-        return arguments_wrong(&arguments,
-                               "ranks cannot merge quantiles and histograms; use %s for them",
+        return arguments_wrong("ranks cannot merge quantiles and histograms; use %s for them",
                                "gpureduce");
     if (request->quantile_count > 0)
-        return arguments_wrong(&arguments,
-                               "partial results cannot hold quantiles; leave them out of %s",
+        return arguments_wrong("partial results cannot hold quantiles; leave them out of %s",
                                options->total_quantiles.quantile_count > 0 ? "--op"
                                : options->rows.sort.op                     ? "--sort and --where"
                                                                            : "--where");
@@ -1373,11 +1337,10 @@ static bool partial_check(struct options *options)
 static bool partial_goes_with(const struct options *options)
 {
     if (options->shard.of > 0 && options->total)
-        return arguments_wrong(&arguments, "option %s needs all shards; give it to --merge",
-                               "--total");
+        return arguments_wrong("option %s needs all shards; give it to --merge", "--total");
     if (options->label && !options->total &&
         (options->command == COMMAND_MERGE || options->file_count > 1))
-        return arguments_wrong(&arguments, "option %s needs one input, or --total", "--label");
+        return arguments_wrong("option %s needs one input, or --total", "--label");
     return true;
 }
 
@@ -1387,21 +1350,19 @@ static bool axis_goes_with(struct options *options)
     if (options->command != COMMAND_AXIS)
         return true;
     if (options->session.wants & PARTIAL_DIGEST)
-        return arguments_wrong(&arguments, "%s cannot be computed along an axis", "digest");
+        return arguments_wrong("%s cannot be computed along an axis", "digest");
     for (size_t i = 0; i < options->operation_count && options->axis.more > 0; i++)
         if (options->operations[i]->wants & PARTIAL_WHERE)
-            return arguments_wrong(&arguments, "%s is computed along one axis",
-                                   options->operations[i]->name);
+            return arguments_wrong("%s is computed along one axis", options->operations[i]->name);
     if (options->axis_output && options->output != OUTPUT_TEXT)
-        return arguments_wrong(&arguments, "option %s does not go with --output",
+        return arguments_wrong("option %s does not go with --output",
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");
     if (options->axis_output && options->number != NUMBER_DECIMAL)
-        return arguments_wrong(&arguments, "option %s does not go with --output", "--number=hex");
+        return arguments_wrong("option %s does not go with --output", "--number=hex");
     if (options->axis_output && options->file_count > 1)
-        return arguments_wrong(&arguments, "option %s is for one file", "--output");
+        return arguments_wrong("option %s is for one file", "--output");
     if (options->axis_output && strcmp(options->axis_output, "-") == 0)
-        return arguments_wrong(&arguments, "%s names no file; use --output=/dev/stdout",
-                               "--output=-");
+        return arguments_wrong("%s names no file; use --output=/dev/stdout", "--output=-");
     /* --op=summary leaves its quantiles out: they may take memory for all elements. */
     for (size_t i = 0, kept = 0, count = options->operation_count; i < count; i++) {
         const uint32_t quantile = operation_quantile(options->operations[i]);
@@ -1444,7 +1405,7 @@ enum arguments_action command_line_parse(int argc, char **argv, struct options *
     }
     if (options->operation_count == 0 && options->session.passes.histogram.kind == HISTOGRAM_NONE &&
         !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))
-        (void)parse_operations(&arguments, &table[0], "sum,min,max,mean", options);
+        (void)parse_operations(&table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);

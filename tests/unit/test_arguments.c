@@ -32,12 +32,11 @@ static const char *colour_word(size_t i)
 }
 
 /* Keeps what it is given, and "nothing" for no argument. */
-static bool parse(const struct arguments *a, const struct argument *x, const char *text,
-                  void *target)
+static bool parse(const struct argument *x, const char *text, void *target)
 {
     (void)x;
     if (text && strcmp(text, "bad") == 0)
-        return arguments_wrong(a, "%s is bad", text);
+        return arguments_wrong("%s is bad", text);
     snprintf(target, 32, "%s", text ? text : "nothing");
     return true;
 }

@@ -420,7 +420,7 @@ static bool check_options(const struct ladder_options *c)
 
         snprintf(word, sizeof word, "%.*s", length < RUNG_LABEL_MAX ? (int)length : RUNG_LABEL_MAX,
                  unknown);
-        return arguments_wrong(&ladder_arguments, "unknown rung %s", word);
+        return arguments_wrong("unknown rung %s", word);
     }
     for (size_t i = 0; i < RUNG_BLOCKS; i++)
         known = known || c->block_size == rung_table_blocks[i];

@@ -7,8 +7,7 @@
 #include "core/number.h"
 
 /* Elements: a count, or a power of 2 written as 2^25. */
-static bool parse_elements(const struct arguments *a, const struct argument *x, const char *text,
-                           void *target)
+static bool parse_elements(const struct argument *x, const char *text, void *target)
 {
     const uint64_t most = (uint64_t)1 << 40;
     uint64_t count, power;
@@ -22,7 +21,7 @@ static bool parse_elements(const struct arguments *a, const struct argument *x, 
         good = number_parse_count(text, &count) && count > 0 && count <= most;
     }
     if (!good)
-        return arguments_wrong(a, "bad number of elements %s: it is from 1 to 2^40", text);
+        return arguments_wrong("bad number of elements %s: it is from 1 to 2^40", text);
     *(uint64_t *)target = count;
     return true;
 }
