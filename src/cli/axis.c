@@ -416,13 +416,12 @@ static void print_heading(struct output *out)
     writer_flush(&out->writer);
 }
 
-static bool begin(void *context, const struct axis_plan *plan, const char *name)
+static bool begin(void *context, const struct axis_plan *plan)
 {
     struct output *out = context;
     struct buffer header = {0};
     bool good = true;
 
-    (void)name;
     if (out->options->axis_output) {
         for (size_t j = 0; j < plan->operation_count && plan->layout->length == 0; j++)
             if (axis_kind(plan, plan->operations[j]) == AXIS_INTEGER &&
@@ -585,16 +584,6 @@ static void report_unopened(struct output *out, const struct inputs *inputs)
     (void)stdio_flush();
 }
 
-static void reduce_all(struct output *out, struct inputs *inputs)
-{
-    while (inputs_next(inputs)) {
-        if (inputs->source)
-            reduce(out, inputs);
-        else
-            report_unopened(out, inputs);
-    }
-}
-
 /* Leaves each operation once. */
 static void drop_repeated(struct options *options)
 {
@@ -635,7 +624,8 @@ void axis_files(struct options *options)
     if (options->axis_output)
         reduce_only(&out, &inputs);
     else
-        reduce_all(&out, &inputs);
+        while (inputs_next(&inputs))
+            (inputs.source ? reduce : report_unopened)(&out, &inputs);
     axis_close_gpu(out.gpu);
     writer_close(&out.writer);
     buffer_free(&out.text);

@@ -144,11 +144,10 @@ static bool store(struct axis_output *out, const struct axis_batch *batch, size_
     return true;
 }
 
-static bool begin(void *context, const struct axis_plan *plan, const char *name)
+static bool begin(void *context, const struct axis_plan *plan)
 {
     struct axis_output *out = context;
 
-    (void)name;
     out->plan = plan;
     set_strides(out, plan->layout);
     for (size_t i = 0; i < plan->operation_count; i++)

@@ -9,7 +9,6 @@
 #include "core/moments.h"
 #include "sys/align.h"
 #include "sys/buffer.h"
-#include "sys/mapping.h"
 #include "sys/mutex.h"
 
 MUTEX_ROLE(arrays_role);

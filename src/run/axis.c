@@ -1906,7 +1906,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     if (!axis_layout(&shape, request->axis, request->more, layout, reason))
         return source_error(run->source, ERROR_REQUEST, "%s", reason);
     outcome->bytes = layout->elements * element_size(plan->given);
-    if (!run->sink->begin(run->sink->context, plan, run->info->name))
+    if (!run->sink->begin(run->sink->context, plan))
         return false;
     useful =
         worker_count(run->options, plan->wants, outcome->bytes + layout->results * RESULT_BYTES);

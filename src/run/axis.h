@@ -33,7 +33,7 @@ struct axis_outcome {
 struct axis_sink {
     /* The input is open, and nothing has been reduced. False if its results are not to be had. The
        sink itself knows why a function of it fails. */
-    bool (*begin)(void *context, const struct axis_plan *plan, const char *name);
+    bool (*begin)(void *context, const struct axis_plan *plan);
     /* Turns the results of a batch into bytes of output, after those of *bytes. Any thread. False
        where that cannot be. */
     bool (*render)(void *context, const struct axis_batch *batch, struct buffer *bytes);
