@@ -13,7 +13,6 @@
 #include "source/source.h"
 #include "sys/clock.h"
 #include "sys/operand.h"
-#include "zstd/frames.h"
 
 struct engine_needs gpu_needs(const struct session_options *options, char *const *paths, int count)
 {
@@ -39,22 +38,6 @@ struct engine_needs gpu_needs(const struct session_options *options, char *const
 /* Files of so many bytes are examined if the GPU does all the work: it makes no difference whether
    smaller ones are compressed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
-
-/* The size of an open file that begins as compressed input does at this offset, or the content size
-   that the frame there states, if that is more. 0 for others. */
-static uint64_t compressed_bytes_from(int fd, off_t offset, uint64_t size)
-{
-    unsigned char bytes[ZSTD_HEADER_MAX];
-    const ssize_t got = offset < 0 ? -1 : pread(fd, bytes, sizeof bytes, offset);
-    struct zstd_frame frame;
-
-    if (got < 4 || !zstd_recognise(bytes, (size_t)got))
-        return 0;
-    if (zstd_read_header(bytes, (size_t)got, 0, &frame) && frame.content != SOURCE_UNKNOWN &&
-        frame.content > size)
-        return frame.content;
-    return size;
-}
 
 /* A store of Zarr may have many files: so many bytes, entries, and folders in each other are looked at.
    These bytes get it the connections of middling input, which are the best for chunks in files. */
@@ -108,10 +91,11 @@ static uint64_t store_bytes(const char *path)
 
 uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe)
 {
-    const bool standard = strcmp(path, "-") == 0;
+    const struct source_options options = {.log = NULL};
+    struct source_facts facts;
     struct stat status;
+    struct error error;
     uint64_t bytes;
-    int fd;
 
     *pipe = false;
     if (!operand_status(path, &status))
@@ -121,16 +105,10 @@ uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe)
         bytes = store_bytes(path);
         return bytes < least ? 0 : bytes;
     }
-    if (*pipe || (uint64_t)status.st_size < least)
+    bytes = (uint64_t)status.st_size;
+    if (*pipe || bytes < least || !source_look(path, &options, &facts, &error) || !facts.zstd)
         return 0;
-    fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return 0;
-    bytes =
-        compressed_bytes_from(fd, standard ? lseek(fd, 0, SEEK_CUR) : 0, (uint64_t)status.st_size);
-    if (!standard)
-        close(fd);
-    return bytes;
+    return facts.content != SOURCE_UNKNOWN && facts.content > bytes ? facts.content : bytes;
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)

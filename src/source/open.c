@@ -663,9 +663,12 @@ bool source_look(const char *path, const struct source_options *options, struct 
         facts->container = arrays_asked(options) != NULL;
     else if (got > 0)
         facts->container = s.pair_size > 0 || container_recognise(head, (size_t)got) != NULL;
-    if (got > 0) /* Fortran's records are divided like compressed data: not at all */
-        facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE ||
-                            options->format == SOURCE_FORTRAN;
+    if (got > 0) { /* Fortran's records are divided like compressed data: not at all */
+        const enum compression found = formats_compression(options, head, (size_t)got);
+
+        facts->compressed = found != COMPRESSION_NONE || options->format == SOURCE_FORTRAN;
+        facts->zstd = found == COMPRESSION_ZSTD;
+    }
     if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
         facts->content = frame.content;
     *error = s.error;

@@ -324,6 +324,7 @@ struct source *source_open(const char *path, const struct source_options *option
 struct source_facts {
     bool container;
     bool compressed;
+    bool zstd;        /* by zstd; only source_look sets it */
     uint64_t size;    /* bytes of the input; 0 if unknown */
     uint64_t content; /* bytes of content that the first zstd frame states; SOURCE_UNKNOWN if
                          none */
