@@ -1232,29 +1232,6 @@ static bool diff_possible(const struct options *options, const struct operands *
     return true;
 }
 
-/* Whether a digest goes with the other options: several arrays as one have none that follows from
-   theirs. */
-static bool digest_goes_with(const struct options *options)
-{
-    return !options->total || !(options->session.wants & PARTIAL_DIGEST) ||
-           arguments_wrong("option %s does not go with --op=digest", "--total");
-}
-
-/* Whether the options about the histogram go with each other, and with the number of files. */
-static bool histogram_goes_with(const struct options *options)
-{
-    const bool asked = options->session.passes.histogram.kind != HISTOGRAM_NONE;
-
-    if (options->plot && !asked)
-        return arguments_wrong("option %s needs --histogram", "--plot");
-    if (options->plot && options->file_count > 1)
-        return arguments_wrong("option %s is for one file", "--plot");
-    if (asked && options->output == OUTPUT_TSV && options->operation_count > 0)
-        return arguments_wrong(
-            "--histogram with --tsv prints no other results; leave out %s, or use --json", "--op");
-    return true;
-}
-
 /* Adds what --sort and --where need to what is asked of each input; totals go without. */
 static void rows_ask(struct options *options)
 {
@@ -1333,44 +1310,60 @@ static bool partial_check(struct options *options)
     return true;
 }
 
-/* Whether the options about partial results go with each other, and with the number of files. */
-static bool partial_goes_with(const struct options *options)
+/* Whether options go with each other, and with the number of files. */
+static bool go_together(const struct options *options)
 {
-    if (options->shard.of > 0 && options->total)
-        return arguments_wrong("option %s needs all shards; give it to --merge", "--total");
-    if (options->label && !options->total &&
-        (options->command == COMMAND_MERGE || options->file_count > 1))
-        return arguments_wrong("option %s needs one input, or --total", "--label");
+    const bool digest = options->session.wants & PARTIAL_DIGEST, several = options->file_count > 1;
+    const bool histogram = options->session.passes.histogram.kind != HISTOGRAM_NONE;
+    const char *const output = options->axis_output;
+    const struct {
+        bool wrong;
+        const char *format, *option;
+    } checks[] = {
+        /* Several arrays as one have no digest that follows from theirs. */
+        {options->total && digest, "option %s does not go with --op=digest", "--total"},
+        {options->plot && !histogram, "option %s needs --histogram", "--plot"},
+        {options->plot && several, "option %s is for one file", "--plot"},
+        {histogram && options->output == OUTPUT_TSV && options->operation_count > 0,
+         "--histogram with --tsv prints no other results; leave out %s, or use --json", "--op"},
+        {options->shard.of > 0 && options->total, "option %s needs all shards; give it to --merge",
+         "--total"},
+        {options->label && !options->total && (options->command == COMMAND_MERGE || several),
+         "option %s needs one input, or --total", "--label"},
+        {options->command == COMMAND_AXIS && digest, "%s cannot be computed along an axis",
+         "digest"},
+        {output && options->output != OUTPUT_TEXT, "option %s does not go with --output",
+         options->output == OUTPUT_JSON ? "--json" : "--tsv"},
+        {output && options->number != NUMBER_DECIMAL, "option %s does not go with --output",
+         "--number=hex"},
+        {output && several, "option %s is for one file", "--output"},
+        {output && strcmp(output, "-") == 0, "%s names no file; use --output=/dev/stdout",
+         "--output=-"},
+    };
+
+    for (size_t i = 0; i < COUNT(checks); i++)
+        if (checks[i].wrong)
+            return arguments_wrong(checks[i].format, checks[i].option);
     return true;
 }
 
-/* Whether the options go with --axis, where it is given. */
+/* Whether the operations can be computed along an axis, where one is given. Leaves quantiles of
+   --op=summary out: they may take memory for all elements. */
 static bool axis_goes_with(struct options *options)
 {
+    size_t kept = 0;
+
     if (options->command != COMMAND_AXIS)
         return true;
-    if (options->session.wants & PARTIAL_DIGEST)
-        return arguments_wrong("%s cannot be computed along an axis", "digest");
-    for (size_t i = 0; i < options->operation_count && options->axis.more > 0; i++)
-        if (options->operations[i]->wants & PARTIAL_WHERE)
-            return arguments_wrong("%s is computed along one axis", options->operations[i]->name);
-    if (options->axis_output && options->output != OUTPUT_TEXT)
-        return arguments_wrong("option %s does not go with --output",
-                               options->output == OUTPUT_JSON ? "--json" : "--tsv");
-    if (options->axis_output && options->number != NUMBER_DECIMAL)
-        return arguments_wrong("option %s does not go with --output", "--number=hex");
-    if (options->axis_output && options->file_count > 1)
-        return arguments_wrong("option %s is for one file", "--output");
-    if (options->axis_output && strcmp(options->axis_output, "-") == 0)
-        return arguments_wrong("%s names no file; use --output=/dev/stdout", "--output=-");
-    /* --op=summary leaves its quantiles out: they may take memory for all elements. */
-    for (size_t i = 0, kept = 0, count = options->operation_count; i < count; i++) {
-        const uint32_t quantile = operation_quantile(options->operations[i]);
+    for (size_t i = 0; i < options->operation_count; i++) {
+        const struct operation *op = options->operations[i];
 
-        if (!(quantile & ~options->session.passes.required))
-            options->operations[kept++] = options->operations[i];
-        options->operation_count = kept;
+        if (options->axis.more > 0 && (op->wants & PARTIAL_WHERE))
+            return arguments_wrong("%s is computed along one axis", op->name);
+        if (!(operation_quantile(op) & ~options->session.passes.required))
+            options->operations[kept++] = op;
     }
+    options->operation_count = kept;
     pass_request_drop_optional(&options->session.passes);
     return true;
 }
@@ -1409,7 +1402,7 @@ enum arguments_action command_line_parse(int argc, char **argv, struct options *
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
-    if (!digest_goes_with(options) || !partial_check(options))
+    if (!partial_check(options))
         return ARGUMENTS_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && message_erasable()
                                                           : options->asked == PROGRESS_SHOWN;
@@ -1418,7 +1411,7 @@ enum arguments_action command_line_parse(int argc, char **argv, struct options *
         options->total || options->output == OUTPUT_PARTIAL || options->ranks;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
-    if (!histogram_goes_with(options) || !partial_goes_with(options) || !axis_goes_with(options))
+    if (!go_together(options) || !axis_goes_with(options))
         return ARGUMENTS_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {
