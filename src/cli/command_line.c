@@ -1168,16 +1168,19 @@ static const char *mode_option(unsigned of)
     return modes[i].option;
 }
 
-/* Whether an option goes with the mode. A message says why not. */
-static bool goes_with(const struct argument *x, enum mode mode)
+/* Whether an option goes with the mode, and with ranks if this is one. A message says why not. */
+static bool goes_with(const struct argument *x, enum mode mode, bool ranks)
 {
     char format[128], name[64];
     const bool other_output = mode == M_MERGE && x->modes & M_MERGE_PARTIAL;
 
-    if (x->modes == 0 || x->modes & mode)
+    ranks = ranks && x->modes & M_ALONE;
+    if ((x->modes == 0 || x->modes & mode) && !ranks)
         return true;
     snprintf(name, sizeof name, "--%s", x->name);
-    if (other_output)
+    if (ranks)
+        snprintf(format, sizeof format, "option %%s is for gpureduce");
+    else if (other_output)
         snprintf(format, sizeof format, "option %%s needs --partial");
     else if (mode == M_REDUCE)
         snprintf(format, sizeof format, "option %%s needs %s", mode_option(x->modes));
@@ -1203,18 +1206,9 @@ static bool choose_command(struct options *options, uint64_t given)
     options->command = modes[chosen].command;
     mode =
         modes[chosen].mode == M_MERGE && asked & M_PARTIAL ? M_MERGE_PARTIAL : modes[chosen].mode;
-    for (size_t i = 0; i < COUNT(table); i++) {
-        if (!(given >> i & 1))
-            continue;
-        if (options->ranks && table[i].modes & M_ALONE) {
-            char name[64];
-
-            snprintf(name, sizeof name, "--%s", table[i].name);
-            return arguments_wrong("option %s is for gpureduce", name);
-        }
-        if (!goes_with(&table[i], mode))
+    for (size_t i = 0; i < COUNT(table); i++)
+        if (given >> i & 1 && !goes_with(&table[i], mode, options->ranks))
             return false;
-    }
     return true;
 }
 
