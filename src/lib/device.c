@@ -28,14 +28,13 @@ gpr_status device_refuse(gpr_context *context, const char *what)
 static gpr_status check(const gpr_input *input, const gpr_request *request)
 {
     const struct view *view = &input->view.view;
-    const char *what = NULL;
 
     if (view->mask_form != VIEW_MASK_NONE && (request->wants & PARTIAL_DIGEST))
         return lib_fail_masked_digest(input->context);
     if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
         (view->scale.given || element_is_integer(view->type)))
-        what = "exponents of integers and scaled numbers";
-    return what ? device_refuse(input->context, what) : GPR_OK;
+        return device_refuse(input->context, "exponents of integers and scaled numbers");
+    return GPR_OK;
 }
 
 /* Refuses a missing value. */

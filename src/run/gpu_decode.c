@@ -54,11 +54,7 @@ struct feed {
     struct job jobs[ENGINE_CONTENT_MAX] GUARDED_BY(feed_role); /* from first_job on */
     uint64_t first_job GUARDED_BY(feed_role);
     uint64_t job_end GUARDED_BY(feed_role);
-    uint64_t hashed GUARDED_BY(feed_role);    /* bytes */
-    uint64_t hash_time GUARDED_BY(feed_role); /* nanoseconds, of all workers */
-    /* The part of hash_time in pieces that one frame goes through, which are hashed one after the
-       other. */
-    uint64_t hash_time_in_turn GUARDED_BY(feed_role);
+    struct checked checked GUARDED_BY(feed_role);
 
     /* Owned by the worker that feeds it. */
     uint64_t reduced; /* elements */
@@ -249,11 +245,11 @@ static bool hash_some(struct feed *x)
     if (claim.wrong)
         wrong_checksum(x, claim.frame);
     feed_lock(x);
-    x->hash_time += time;
+    x->checked.time += time;
     if (claim.open && !claim.content->segments[claim.first].first)
-        x->hash_time_in_turn += time;
+        x->checked.time_in_turn += time;
     for (size_t i = claim.first; i < claim.end; i++)
-        x->hashed += claim.content->segments[i].size;
+        x->checked.bytes += claim.content->segments[i].size;
     end_claim_locked(x, &claim);
     if (claim.wrong)
         end_locked(x);
@@ -709,9 +705,9 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     w->stats.times.device = times.device;
     for (int i = 0; i < ENGINE_WORKS; i++)
         timeline_join(&w->stats.times.lines[i], &times.lines[i]);
-    x->run->checked.bytes += x->hashed;
-    x->run->checked.time += x->hash_time;
-    x->run->checked.time_in_turn += x->hash_time_in_turn;
+    x->run->checked.bytes += x->checked.bytes;
+    x->run->checked.time += x->checked.time;
+    x->run->checked.time_in_turn += x->checked.time_in_turn;
     if (x->reduced == 0 && x->decode->count > 1)
         phases_note_ramped(&x->run->phases);
     pthread_cond_destroy(&x->changed);
