@@ -146,7 +146,6 @@ static void print_groups(const struct arguments *a)
     }
 }
 
-/* Whether the program's own options have groups. */
 static bool has_groups(const struct arguments *a)
 {
     return a->count > 0 && a->table[0].group;

@@ -241,7 +241,6 @@ static void begin_row(struct writer *w, const struct output *out, const uint64_t
     writer_field(w, index);
 }
 
-/* Writes the row of a slice. */
 static void write_row(struct writer *w, const struct output *out, const struct axis_batch *batch,
                       size_t i)
 {
@@ -478,7 +477,6 @@ static void report_failed(struct output *out, const char *error)
     writer_flush(&out->writer);
 }
 
-/* Reduces an array into *outcome. False on failure. */
 static bool reduce_array(struct output *out, const struct inputs *inputs,
                          struct axis_outcome *outcome)
 {

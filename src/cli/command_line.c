@@ -650,7 +650,6 @@ static const char *const fields[] = {
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
-/* Whether rows are compared by an operation. */
 static bool is_compared(const struct operation *op)
 {
     return op->kind != OPERATION_DIGEST;

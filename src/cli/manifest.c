@@ -251,7 +251,6 @@ static void pair(struct manifest *m, struct likeness how)
  * Printing.
  */
 
-/* Prints the name of an array. */
 static void print_name(const char *file, const char *array)
 {
     char quoted[ESCAPE_QUOTE_MAX];

@@ -31,7 +31,6 @@ static double report_percent(uint64_t some, uint64_t all)
     return all ? 100 * (double)some / (double)all : 0;
 }
 
-/* Nanoseconds as seconds. */
 static double report_seconds(uint64_t nanoseconds)
 {
     return (double)nanoseconds / 1e9;
@@ -203,7 +202,6 @@ static void add_array_cells(struct writer *w, const struct options *options, con
         writer_field(w, shape_cell(reduction));
 }
 
-/* Whether the operation of this name is asked for. */
 static bool asks_for(const struct options *options, const char *name)
 {
     for (size_t i = 0; i < options->operation_count; i++)
@@ -451,7 +449,6 @@ static void report_partial_total(const struct options *options, const struct tot
  * Statistics.
  */
 
-/* The lines of -v about engines. */
 static void verbose_engines(const struct options *options, const struct reduction *reduction)
 {
     for (int i = 0; i < ENGINES; i++) {
@@ -652,7 +649,6 @@ void report_close(struct report *r)
     buffer_free(&r->cells);
 }
 
-/* Writes the heading of rows. */
 static void write_heading(struct report *r, struct writer *w)
 {
     struct reduction blank;
@@ -976,7 +972,6 @@ static void report_each(struct report *r, const char *path, const struct reducti
 /* Errors of arrays that are printed of one input; the rest share one. */
 #define ERRORS_MAX 8
 
-/* Whether two errors read the same. */
 static bool same_words(const struct array_error *a, const struct array_error *b)
 {
     return a->kind == b->kind && a->advice == b->advice && strcmp(a->text, b->text) == 0;

@@ -327,7 +327,6 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
     return GPR_OK;
 }
 
-/* Whether the elements of a view can be added. */
 static gpr_status check_view(const gpr_accumulator *a, const gpr_view *view)
 {
     if (view->view.type != a->type)

@@ -37,7 +37,6 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
     return GPR_OK;
 }
 
-/* Refuses a missing value. */
 static gpr_status refuse_missing(const gpr_input *input, const char *value)
 {
     return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
@@ -153,7 +152,6 @@ static bool search_tally(struct search *s, bool again, struct error *error)
            cuda_array_tally(s->context->device_tallier, &s->elements, again, set, error);
 }
 
-/* Frees the tallies of a pass. */
 static void search_close_pass(struct search *s)
 {
     for (unsigned i = 0; i < s->set.count; i++)
@@ -697,7 +695,6 @@ static gpr_status refuse_nans(const struct along *a)
 /* The square of fewer is below 2^53. */
 #define FEW_NUMBERS ((uint64_t)1 << 26)
 
-/* The wish for an operation. */
 static struct cuda_slice_wish wish_for(const struct along *a)
 {
     const struct integer none = axis_unknown_integer(&a->plan);

@@ -44,7 +44,6 @@ static gpr_status parse_tolerances(gpr_context *context, const char *text,
     return GPR_OK;
 }
 
-/* Tells of an item. */
 static gpr_status tell(gpr_context *context, const struct rows *rows,
                        const struct diff_request *request, const struct diff *diff,
                        const struct diff_item *item, bool missing)
@@ -115,7 +114,6 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
     return status;
 }
 
-/* Sees whether an input can be compared. */
 static gpr_status check_input(gpr_context *context, const gpr_input *input)
 {
     char name[NAME_INPUT_MAX];

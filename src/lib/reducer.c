@@ -565,7 +565,6 @@ static gpr_status prepare_session(struct reducer *r, const gpr_input *input,
     return begin_session(r, request, elements);
 }
 
-/* Reduces an input by a session. */
 static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t array,
                                     const gpr_request *request, struct reduction *reduction)
 {

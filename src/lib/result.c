@@ -55,7 +55,6 @@ void result_round(gpr_result *result, const gpr_request *request, enum element_t
                     request->nan == NAN_SKIP, request->ddof);
 }
 
-/* Copies a histogram. False without memory. */
 static bool copy_histogram(struct histogram *to, const struct histogram *from)
 {
     const size_t size = from->bins * sizeof *from->counts;

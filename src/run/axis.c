@@ -1249,7 +1249,6 @@ static bool reduce_some(struct axis_worker *w, uint64_t number, uint64_t first, 
     return good;
 }
 
-/* Reduces a strip. */
 static bool reduce_strip(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t columns)
 {
     struct axis_run *run = w->run;
@@ -1385,7 +1384,6 @@ static bool find_tile(struct axis_tile *t)
     return !w->slicer.failed || fail(w);
 }
 
-/* Reduces `count` slices, from number `slice` of all on. */
 static bool reduce_tiles(struct axis_worker *w, uint64_t slice, size_t count)
 {
     const struct axis_run *run = w->run;
@@ -1592,7 +1590,6 @@ static bool shares_columns(const struct axis_run *run, unsigned workers, size_t 
            (layout->inner + piece - 1) / piece * layout->outer >= workers;
 }
 
-/* Chooses how the input is shared out. */
 static void choose_way(struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
@@ -1647,7 +1644,6 @@ static void spool_work(void *workers, unsigned number)
     w->buffer = NULL;
 }
 
-/* A worker's part in a run. */
 static void worker_work(void *workers, unsigned number)
 {
     struct axis_worker *w = (struct axis_worker *)workers + number;
@@ -1890,7 +1886,6 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
     return true;
 }
 
-/* Reduces an open source. False on failure. */
 static bool reduce_source(struct axis_run *run, const struct axis_request *request,
                           struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
 {

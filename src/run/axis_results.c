@@ -161,7 +161,6 @@ static void round_results(const struct axis_batch *b, const struct partial *p,
         moments_finish(p, &terms, result);
 }
 
-/* The results of a slice by a partial result. */
 static void finish_partial(const struct axis_batch *b, const struct cpu_slices *s, size_t i,
                            struct result *result)
 {
@@ -247,7 +246,6 @@ static inline bool integer_bits(const struct axis_plan *plan, const struct cpu_s
     return true;
 }
 
-/* The integer of these bits. */
 static struct integer integer_of(uint64_t bits, bool with_sign)
 {
     const bool negative = with_sign && bits >> 63;
@@ -494,7 +492,6 @@ static void finish_magnitudes(const struct axis_batch *b, const struct cpu_slice
                             : exact_key_value(cpu_slices_least_key(s, from + i));
 }
 
-/* Which elements an operation counts. */
 static enum cpu_derived counted_by(const struct operation *op)
 {
     return op->member == MEMBER(zeros)       ? CPU_ZEROS

@@ -170,7 +170,6 @@ static inline bool note_no_memory(struct diff *d)
     return false;
 }
 
-/* The description of a file. */
 static inline const struct source_info *file_info(const struct diff *d, int side, int file)
 {
     return source_info(d->files[side][file]);
@@ -532,7 +531,6 @@ static bool is_pipe(const struct diff_pair *pair, int side)
     return !pair->sides[side].at_hand && !source_info(pair->sides[side].source)->repeatable;
 }
 
-/* Sets up a pair that is to be compared. */
 static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_item *item)
 {
     pair->item = item;
@@ -628,7 +626,6 @@ static void add(struct diff *d, const struct named *a, struct named *b)
         set_pair(d, &d->pairs[d->pair_count++], item);
 }
 
-/* Matches two sets. False on failure. */
 static bool match_names(struct diff *d, const struct names *a, const struct names *b)
 {
     struct named **a_sorted = sort_names(d, a);
@@ -730,7 +727,6 @@ static bool no_memory(struct diff *d)
     return give_up(d);
 }
 
-/* Adds a range. False without memory. */
 static bool add_range(struct diff_ranges *ranges, const struct diff_range *range)
 {
     if (!GROW(ranges->list, ranges->room, ranges->count + 1))
@@ -760,7 +756,6 @@ static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
  * Findings of a worker.
  */
 
-/* Adds findings to those of a pair. */
 static bool add_found(struct diff *d, struct diff_pair *p, const struct difference *found)
 {
     bool good = true;
@@ -1174,7 +1169,6 @@ static bool compare_tile(struct diff_worker *w, uint64_t number)
     return good || atomic_load(&p->failed);
 }
 
-/* Compares tiles of a pair until there are no more. */
 static bool compare_tiles(struct diff_worker *w, size_t pair)
 {
     struct diff *d = w->diff;
@@ -2040,7 +2034,6 @@ void diff_close(struct diff *d)
  * Running.
  */
 
-/* A worker's part of a task. */
 static void run_task(void *diff, unsigned number)
 {
     const struct diff *d = diff;
@@ -2051,7 +2044,6 @@ static void run_task(void *diff, unsigned number)
     leave(w, SIZE_MAX);
 }
 
-/* Bytes of the input that have been read. */
 static uint64_t bytes_read(const struct diff *d)
 {
     uint64_t bytes = 0;
@@ -2238,7 +2230,6 @@ static bool is_decided(const struct diff *d)
     return false;
 }
 
-/* Compares all pairs. False on failure. */
 static bool compare_pairs(struct diff *d)
 {
     const struct progress_observer *progress = d->request->options->progress;

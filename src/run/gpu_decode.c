@@ -195,7 +195,6 @@ static bool claim_locked(struct feed *x, struct claim *claim)
     return false;
 }
 
-/* Hashes what was claimed. */
 static void hash(struct claim *claim)
 {
     for (size_t i = claim->first; i < claim->end && !claim->wrong; i++) {
@@ -322,7 +321,6 @@ static bool found_nan(const struct feed *x)
     return true;
 }
 
-/* The GPU has failed. */
 static void engine_failed(struct feed *x, struct worker *w)
 {
     x->failed = true;

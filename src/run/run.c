@@ -24,7 +24,6 @@
  * Workers.
  */
 
-/* A worker's part in a run, on its own thread. */
 static void worker_work(void *context, unsigned number)
 {
     struct run *run = context;

@@ -143,7 +143,6 @@ bool session_expect(struct session *session, int count)
     return true;
 }
 
-/* Forgets the last input's arrays. */
 static void forget_arrays(struct session *session)
 {
     arrays_close(session->arrays);
@@ -338,7 +337,6 @@ struct input {
     struct source_file file; /* which file it was */
 };
 
-/* The plan for an input with these facts. */
 static struct plan make_plan(struct session *session, const struct source_facts *facts,
                              bool cpu_alone)
 {

@@ -85,7 +85,6 @@ static void merge_partial(struct total *t, const struct reduction *reduction)
     partial_append(&t->reduction.partial, &partial, t->reduction.partial.count);
 }
 
-/* Adds an array. */
 static void add_one(struct total *t, const struct reduction *reduction)
 {
     struct reduction *sum = &t->reduction;

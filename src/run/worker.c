@@ -104,7 +104,6 @@ static void end_cpu_worker(struct worker *w)
     w->fallback = NULL;
 }
 
-/* The state of the worker's engine. */
 static struct engine_state *engine_state(const struct worker *w)
 {
     return w->engine == ENGINE_CPU ? w->run->cpu : gpu_status(w->run->gpu).engine;
