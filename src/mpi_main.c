@@ -181,17 +181,10 @@ static int compare_found(const void *a, const void *b)
 /* Takes the result of an input. */
 static void take(struct ranks *r, int file, const struct reduction *reduction)
 {
-    struct reduction one;
+    struct reduction one = {.array = NULL};
 
-    if (!reduction->arrays) {
-        r->arrays[file] = 1;
-        keep(r, file, reduction);
-        return;
-    }
-    memset(&one, 0, sizeof one);
-    r->arrays[file] = 2 + arrays_total(reduction->arrays);
-    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
-        arrays_get(reduction->arrays, k, &one);
+    r->arrays[file] = reduction->arrays ? 2 + arrays_total(reduction->arrays) : 1;
+    for (size_t k = 0; report_result(reduction, k, &one); k++) {
         one.seconds = reduction->seconds;
         keep(r, file, &one);
     }
