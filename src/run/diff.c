@@ -907,24 +907,20 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
     return call.passed == 0 || note_unseen(w, b->index, call.passed);
 }
 
-static struct chunk_request request_of(const struct diff_worker *w, int side)
-{
-    return (struct chunk_request){.worker = w->number,
-                                  .buffer = w->buffers[side],
-                                  .size = w->diff->buffer_bytes,
-                                  .in_place = w->diff->claim_bytes,
-                                  .borrow = true};
-}
-
 /* Gets elements of a side: those at `data`, or, where that is NULL, from the source. False on
    failure: then the pair has failed, or give_up has been called. */
 static bool get(struct diff_worker *w, int side, const unsigned char *data, struct chunk *chunk)
 {
-    struct diff_pair *p = &w->diff->pairs[w->pair];
-    struct chunk_request request = request_of(w, side);
+    const struct diff *d = w->diff;
+    struct diff_pair *p = &d->pairs[w->pair];
+    const struct chunk_request request = {.worker = w->number,
+                                          .buffer = w->buffers[side],
+                                          .size = d->buffer_bytes < COPIED_BYTES ? d->buffer_bytes
+                                                                                 : COPIED_BYTES,
+                                          .in_place = d->claim_bytes,
+                                          .borrow = true};
     enum source_status status = SOURCE_CHUNK;
 
-    request.size = request.size < COPIED_BYTES ? request.size : COPIED_BYTES;
     chunk->array = p->sides[side].array;
     chunk->data = data;
     chunk->mapped = false;
@@ -1191,22 +1187,22 @@ static bool compare_tiles(struct diff_worker *w, size_t pair)
  * Pairs in order.
  */
 
-/* Reads what comes next of a side into the worker's buffer, `most` elements at most. Returns how
-   many, 0 at the end; and on failure: then the pair has failed, or give_up has been called. */
-static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
+/* Reads what comes next of a side to `to`, `most` elements at most. Returns how many, 0 at the end; and on
+   failure: then the pair has failed, or give_up has been called. */
+static size_t read_next(const struct diff_worker *w, struct diff_pair *p, int side,
+                        unsigned char *to, size_t most)
 {
-    struct chunk_request request = request_of(w, side);
+    const struct chunk_request request = {.buffer = to,
+                                          .size = most * p->sides[side].size,
+                                          .borrow = true,
+                                          .prompt = p->sides[side].prompt};
     enum source_status status;
     struct chunk chunk;
 
-    request.worker = 0;
-    request.in_place = 0;
-    request.size = most * p->sides[side].size;
-    request.prompt = p->sides[side].prompt;
     status = source_next(p->sides[side].source, &request, &chunk);
     if (status == SOURCE_CHUNK) {
-        if (chunk.data != request.buffer)
-            memcpy(request.buffer, chunk.data, chunk.count * p->sides[side].size);
+        if (chunk.data != to)
+            memcpy(to, chunk.data, chunk.count * p->sides[side].size);
         source_release(p->sides[side].source, 0, &chunk);
         return chunk.count;
     }
@@ -1217,23 +1213,20 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
     return 0;
 }
 
-/* Reads on until the buffer has `most` elements after the first `got` of them, or the end is
-   reached: frames and members end anywhere. Or, if `prompt`, until there are any more. Returns how
-   many there are. */
-static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, size_t got,
-                        size_t most, bool prompt)
+/* Reads on until there are `most` elements at `to`, `got` of which are there, or the end is reached:
+   frames and members end anywhere. Or, if `prompt`, until there are any more. Returns how many there
+   are. */
+static size_t fill_next(const struct diff_worker *w, struct diff_pair *p, int side,
+                        unsigned char *to, size_t got, size_t most, bool prompt)
 {
-    unsigned char *const buffer = w->buffers[side];
     size_t more = 1;
 
     while (got < most && more > 0) {
-        w->buffers[side] = buffer + got * p->sides[side].size;
-        more = read_next(w, p, side, most - got);
+        more = read_next(w, p, side, to + got * p->sides[side].size, most - got);
         got += more;
         if (prompt)
             break;
     }
-    w->buffers[side] = buffer;
     return got;
 }
 
@@ -1241,16 +1234,12 @@ static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, si
 static bool read_whole(struct diff_worker *w, struct diff_pair *p, int side)
 {
     const uint64_t count = p->item->sides[side].elements;
-    unsigned char *const buffer = w->buffers[side];
-    size_t got;
 
     w->whole[side] = malloc((size_t)count * p->sides[side].size + 1);
     if (!w->whole[side])
         return no_memory(w->diff);
-    w->buffers[side] = w->whole[side];
-    got = fill_next(w, p, side, 0, (size_t)count, false);
-    w->buffers[side] = buffer;
-    if (got < count || read_next(w, p, side, 1) > 0) /* its source knows why */
+    if (fill_next(w, p, side, w->whole[side], 0, (size_t)count, false) < count ||
+        read_next(w, p, side, w->buffers[side], 1) > 0) /* its source knows why */
         atomic_store(&p->failed, true);
     return !stopped(w->diff);
 }
@@ -1370,7 +1359,7 @@ static uint64_t read_rest(struct diff_worker *w, struct diff_pair *p, int side, 
     uint64_t all = 0;
     size_t count;
 
-    while (!stopped(w->diff) && (count = read_next(w, p, side, most)) > 0) {
+    while (!stopped(w->diff) && (count = read_next(w, p, side, w->buffers[side], most)) > 0) {
         all += count;
         decide_by_length(w->diff, p);
     }
@@ -1411,7 +1400,8 @@ static bool follow(struct diff_worker *w, size_t number, int lead, struct diff_s
 
     do {
         before = step->follows;
-        step->follows = fill_next(w, p, DIFF_B - lead, before, step->count, prompt);
+        step->follows =
+            fill_next(w, p, DIFF_B - lead, w->buffers[DIFF_B - lead], before, step->count, prompt);
         if (prompt && step->follows < step->count)
             good = compare_step(w, number, step);
     } while (good && prompt && !stopped(d) && step->follows > before &&
@@ -1431,7 +1421,8 @@ static bool compare_in_order(struct diff_worker *w, size_t number)
     uint64_t ticket;
 
     while (take_ticket(w, p, &ticket)) {
-        struct diff_step step = {.count = fill_next(w, p, lead, 0, most, p->sides[lead].prompt)};
+        struct diff_step step = {
+            .count = fill_next(w, p, lead, w->buffers[lead], 0, most, p->sides[lead].prompt)};
         uint64_t left = 0; /* elements that the other side, which is at hand, still has */
         bool good = true;
 
