@@ -31,7 +31,7 @@ struct axis_output {
     struct error error;                     /* why, if so */
 };
 
-/* A result of a batch and its place in the caller's arrays. */
+/* A result of a batch and its place in the caller's arrays, if these are in another order. */
 struct cursor {
     const struct axis_output *out;
     const struct array_shape *shape; /* of the results as they are numbered */
@@ -42,12 +42,9 @@ struct cursor {
 /* Goes to result number k. */
 static struct cursor cursor_at(const struct axis_output *out, uint64_t k)
 {
-    struct cursor c = {.out = out, .shape = &out->plan->layout->result, .at = k};
+    struct cursor c = {.out = out, .shape = &out->plan->layout->result};
 
-    if (out->in_order)
-        return c;
     array_place(c.shape, k, c.place);
-    c.at = 0;
     for (unsigned i = 0; i < c.shape->dimensions; i++)
         c.at += c.place[i] * out->strides[i];
     return c;
@@ -58,10 +55,6 @@ static void step(struct cursor *c)
 {
     const unsigned rank = c->shape->dimensions;
 
-    if (c->out->in_order) {
-        c->at++;
-        return;
-    }
     for (unsigned i = 0; i < rank; i++) {
         const unsigned d = c->shape->fortran_order ? i : rank - 1 - i;
 
@@ -130,16 +123,19 @@ static bool store(struct axis_output *out, const struct axis_batch *batch, size_
     const bool numbers = axis_kind(batch->plan, batch->plan->operations[j]) == AXIS_NUMBER;
     const union axis_values values = batch->values[j];
     const size_t fit = axis_narrow(batch, j);
-    struct cursor c = cursor_at(out, batch->first);
+    struct cursor c;
     const size_t size = sizeof(uint64_t);
     const unsigned char *const from = numbers ? (const void *)values.number : values.count;
     unsigned char *const to = out->results[j];
 
     if (fit < batch->count)
         return refuse(out, batch, j, fit);
-    if (out->in_order)
+    if (out->in_order) {
         memcpy(to + batch->first * size, from, batch->count * size);
-    for (size_t i = 0; i < batch->count && !out->in_order; i++, step(&c))
+        return true;
+    }
+    c = cursor_at(out, batch->first);
+    for (size_t i = 0; i < batch->count; i++, step(&c))
         memcpy(to + c.at * size, from + i * size, size);
     return true;
 }
