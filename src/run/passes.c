@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/order.h"
 #include "run/session_options.h"
@@ -86,7 +85,7 @@ struct sampling {
     unsigned char *elements;
     const struct missing *set; /* the missing values of the source; may be empty */
     bool some;                 /* some may be missing */
-    bool *missing;             /* for each of `elements`: it is missing */
+    bool *missing;             /* for each of `elements`: it is missing; false at first */
     _Atomic size_t next;       /* number of the first run that nobody has */
     _Atomic bool failed;
 };
@@ -97,10 +96,6 @@ static void note_missing(const struct sampling *s, enum element_type type, size_
 {
     const size_t length = s->runs.length, size = element_size(type);
 
-    if (!s->some) {
-        memset(s->missing + run * length, false, length * sizeof *s->missing);
-        return;
-    }
     for (size_t i = run * length; i < (run + 1) * length; i++)
         s->missing[i] =
             missing_has(s->set, order_key(type, order_load(type, s->elements + i * size))) ||
@@ -122,7 +117,7 @@ static void read_shares(void *argument, unsigned number)
             if (!source_read_at(s->source, index, length,
                                 s->elements + i * length * info->element_size))
                 atomic_store(&s->failed, true);
-            else
+            else if (s->some)
                 note_missing(s, info->type, i, index);
         }
 }
@@ -167,7 +162,7 @@ bool passes_sample(struct passes *r, struct source *source, const struct missing
         return false;
     if (!r->sample) {
         r->sample = malloc(r->runs.count * runs.length * info->element_size);
-        r->sample_missing = malloc(r->runs.count * runs.length);
+        r->sample_missing = calloc(r->runs.count, runs.length);
     }
     if (!r->sample || !r->sample_missing)
         return source_no_memory(source);
@@ -202,7 +197,7 @@ static bool sample(struct passes *r, struct run *run)
     if (run->started_at == 0)
         run->started_at = clock_now();
     elements = malloc(runs.count * runs.length * size);
-    missing = malloc(runs.count * runs.length);
+    missing = calloc(runs.count, runs.length);
     good = (elements && missing) || source_no_memory(run->source);
     good = good && read_runs(run->source, runs, &run->missing, elements, missing, workers);
     if (good && !pass_plan_sample(r->plan, elements, missing, runs.count, runs.length))
