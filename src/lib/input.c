@@ -159,11 +159,14 @@ gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_fu
     return open_source(context, made, input);
 }
 
-/* Closes an input without parts. NULL is allowed. */
-static void close_file(gpr_input *input)
+/* NOLINTNEXTLINE(misc-no-recursion): parts have no parts */
+void gpr_close(gpr_input *input)
 {
     if (!input)
         return;
+    for (size_t i = 0; input->parts && i < input->set.count; i++)
+        gpr_close(input->parts[i]);
+    free(input->parts);
     if (input->source)
         source_close(input->source);
     source_set_free(&input->set);
@@ -171,31 +174,16 @@ static void close_file(gpr_input *input)
     free(input);
 }
 
-void gpr_close(gpr_input *input)
-{
-    for (size_t i = 0; input && input->parts && i < input->set.count; i++)
-        close_file(input->parts[i]);
-    if (input)
-        free(input->parts);
-    close_file(input);
-}
-
-/* The number of arrays of an input without parts. */
-static size_t count_arrays(const gpr_input *input)
-{
-    const struct container *container = lib_container(input);
-
-    return container ? container->count : 1;
-}
-
+/* NOLINTNEXTLINE(misc-no-recursion): parts have no parts */
 size_t gpr_input_arrays(const gpr_input *input)
 {
+    const struct container *container = lib_container(input);
     size_t count = 0;
 
     if (!input->parts)
-        return count_arrays(input);
+        return container ? container->count : 1;
     for (size_t i = 0; i < input->set.count; i++)
-        count += count_arrays(input->parts[i]);
+        count += gpr_input_arrays(input->parts[i]);
     return count;
 }
 
@@ -205,7 +193,7 @@ gpr_input *lib_part(const gpr_input *input, size_t *array)
 
     if (!input->parts)
         return (gpr_input *)(uintptr_t)input;
-    while (i + 1 < input->set.count && *array >= (count = count_arrays(input->parts[i]))) {
+    while (i + 1 < input->set.count && *array >= (count = gpr_input_arrays(input->parts[i]))) {
         *array -= count;
         i++;
     }
@@ -406,7 +394,7 @@ gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
         gpr_input *part = input->parts ? input->parts[i] : input;
 
         status = reducer_each(part, &each);
-        each.first += count_arrays(part);
+        each.first += gpr_input_arrays(part);
     }
     return lib_end_long(input->context, status);
 }
