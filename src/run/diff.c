@@ -833,38 +833,36 @@ static void call_take(void *argument)
         cpu_compare_take(c->compare, c->data[DIFF_A], c->data[DIFF_B], c->count, c->index, c->look);
 }
 
-/* Bytes that may have vanished. */
-struct touch_call {
-    const volatile unsigned char *bytes;
-    size_t size;
+/* A call that copies elements one after the other to places that lie `stride` bytes apart. */
+struct spread_call {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t size, count, stride;
 };
 
-static void call_touch(void *argument)
+static void call_spread(void *argument)
 {
-    const struct touch_call *c = argument;
+    const struct spread_call *c = argument;
 
-    for (size_t i = 0; i < c->size; i += mapping_page())
-        (void)c->bytes[i];
-    (void)c->bytes[c->size - 1];
-}
-
-/* Whether a mapped chunk can be read now. */
-static bool is_there(const struct chunk *chunk, size_t size)
-{
-    struct touch_call call = {chunk->data, chunk->count * size};
-
-    return mapping_guard(call_touch, &call);
+    for (size_t i = 0; i < c->count; i++)
+        element_store(c->size, c->to + i * c->stride, element_bits(c->size, c->from + i * c->size));
 }
 
 /* Makes the side fail whose bytes vanished while they were compared. */
-static bool lost(struct diff *d, const struct diff_pair *p, const struct chunk *a,
-                 const struct chunk *b)
+static bool lost(const struct diff_worker *w, const struct chunk *a, const struct chunk *b)
 {
-    if (a->mapped && (!b->mapped || !is_there(a, p->sides[DIFF_A].size)))
+    const struct diff_pair *p = &w->diff->pairs[w->pair];
+    /* All to one place, of a buffer that is not used if both are mapped. */
+    struct spread_call call = {.to = w->buffers[DIFF_A],
+                               .from = a->data,
+                               .size = p->sides[DIFF_A].size,
+                               .count = a->count};
+
+    if (a->mapped && (!b->mapped || !mapping_guard(call_spread, &call)))
         source_lost(p->sides[DIFF_A].source, a);
     else
         source_lost(p->sides[DIFF_B].source, b);
-    return give_up(d);
+    return give_up(w->diff);
 }
 
 /* Ends the work of all: something differs, and that suffices. */
@@ -893,7 +891,7 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
     };
 
     if (!mapping_call(a->mapped || b->mapped, call_take, &call))
-        return lost(d, p, a, b);
+        return lost(w, a, b);
     if (call.look || call.passed < call.count) {
         w->found = true;
         if (!atomic_load_explicit(&p->differs, memory_order_relaxed))
@@ -1090,21 +1088,6 @@ static uint64_t turn_place(const struct diff_turn *t, uint64_t place)
     for (unsigned i = t->dimensions; i-- > 0; place /= t->sizes[i])
         turned = turned * t->sizes[i] + place % t->sizes[i];
     return turned;
-}
-
-/* A call that copies elements one after the other to places that lie `stride` bytes apart. */
-struct spread_call {
-    unsigned char *to;
-    const unsigned char *from;
-    size_t size, count, stride;
-};
-
-static void call_spread(void *argument)
-{
-    const struct spread_call *c = argument;
-
-    for (size_t i = 0; i < c->count; i++)
-        element_store(c->size, c->to + i * c->stride, element_bits(c->size, c->from + i * c->size));
 }
 
 /* The elements of a side that the worker has in memory, from one on; NULL if it has none. */
