@@ -431,16 +431,6 @@ static void add_options(const struct arguments *a, const char *name, size_t leng
     }
 }
 
-/* Refuses a name that `count` options begin with, and says which they are. */
-static enum arguments_action refuse_ambiguous(const struct parse *r, const char *word,
-                                              size_t length, unsigned count)
-{
-    char format[512] = "option %s is ambiguous: it could be";
-
-    add_options(r->arguments, word + 2, length, count, format, sizeof format);
-    return refuse(format, word);
-}
-
 #define NAMED_LIKE_A_FILE \
     "unknown option %s; a file of that name needs ./ in front, or -- before it"
 
@@ -489,8 +479,12 @@ static enum arguments_action take_name(struct parse *r, const char *word)
     unsigned count;
     const struct argument *x = find_name(r->arguments, name, length, &count);
 
-    if (!x && count > 1 && length > 0)
-        return refuse_ambiguous(r, word, length, count);
+    if (!x && count > 1 && length > 0) {
+        char format[512] = "option %s is ambiguous: it could be";
+
+        add_options(r->arguments, name, length, count, format, sizeof format);
+        return refuse(format, word);
+    }
     if (!x)
         return refuse_name(r, word, length);
     if (text && !x->value)

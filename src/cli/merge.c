@@ -132,24 +132,20 @@ static bool take_file(struct merge *m, size_t number)
  * Errors of the whole.
  */
 
-/* Whether this is what pipes, or totals, are called that nobody has given a name. */
-static bool names_nothing(const char *input)
-{
-    return strcmp(input, "-") == 0 || strcmp(input, "total") == 0;
-}
-
 /* Whether each element was taken once. */
 static bool is_complete(const struct merge *m, const struct merged *a)
 {
     char name[NAME_BOTH_MAX], place[PLACE_MAX], other[PLACE_MAX];
     const struct merger_piece *one, *two;
     struct partial_range gap;
+    /* Pipes and totals that nobody has given a name are called so. */
+    const bool nameless = strcmp(a->input, "-") == 0 || strcmp(a->input, "total") == 0;
 
     if (merged_overlap(a, &one, &two))
         return message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also counted at %s%s",
                              show_place(m, two->origin, place), two->range.begin,
                              name_both(name, a->input, a->array), show_place(m, one->origin, other),
-                             names_nothing(a->input) ? " (--label tells them apart)" : "");
+                             nameless ? " (--label tells them apart)" : "");
     if (!m->options->allow_gaps && a->piece_count == 0 && a->of > 0)
         return message_error(EXIT_FAILED,
                              "%s: none of its elements is in a partial result (--allow-gaps "

@@ -416,21 +416,12 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
     return GPR_OK;
 }
 
-/* Names the array that the elements of an input are of, unless it has a name. */
-static gpr_status keep_names(gpr_accumulator *a, const gpr_input *input, size_t array)
-{
-    const struct container *container = lib_container(input);
-
-    if (a->input || set_names(a, input->path, container ? container->arrays[array].name : NULL))
-        return GPR_OK;
-    return lib_fail_memory(a->context);
-}
-
 /* Takes the result of an array of an input, which has been reduced. */
 static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t array,
                               const struct reduction *found)
 {
     const struct partial_range range = {found->first, found->first + found->elements};
+    const struct container *container = lib_container(input);
 
     if (found->type != a->type)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
@@ -443,10 +434,9 @@ static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "elements have been added before");
     if (begin(a, ACCUMULATOR_PLACED, &found->scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, 1))
+    if (!ranges_reserve(&a->ranges, 1) ||
+        (!a->input && !set_names(a, input->path, container ? container->arrays[array].name : NULL)))
         return lib_fail_memory(a->context);
-    if (keep_names(a, input, array) != GPR_OK)
-        return a->context->status;
     if (found->elements > 0)
         ranges_add(&a->ranges, range);
     a->of = a->of > found->of ? a->of : found->of;

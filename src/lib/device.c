@@ -508,16 +508,6 @@ static gpr_status fail(const struct along *a, const struct error *error)
     return lib_fail_error(a->input->context, a->input->path, NULL, error);
 }
 
-/* Sets the error about an integer that is not known, or does not fit. */
-static gpr_status refuse_integer(const struct along *a, uint64_t number, const struct integer *x)
-{
-    struct error error = {.kind = ERROR_NONE};
-    char place[AXIS_PLACE_MAX];
-
-    axis_refuse_integer(&a->plan, a->op, axis_show_place(place, &a->layout, number), x, &error);
-    return fail(a, &error);
-}
-
 /* Sets *bits to the value of the operation in the result of a slice. */
 static gpr_status take_result(const struct along *a, uint64_t number, const gpr_result *result,
                               uint64_t *bits)
@@ -528,16 +518,19 @@ static gpr_status take_result(const struct along *a, uint64_t number, const gpr_
     const struct integer x = exact && !none ? *exact : (struct integer){.known = false};
     const struct integer unknown = axis_unknown_integer(&a->plan);
     const double value = none ? NAN : operation_number(a->op, &result->found.result);
+    struct error error = {.kind = ERROR_NONE};
+    char place[AXIS_PLACE_MAX];
 
     if (a->op->kind == OPERATION_COUNT) {
         *bits = operation_integer(a->op, &result->found.result);
         return GPR_OK;
     }
     memcpy(bits, &value, sizeof *bits);
-    return a->axis.wish.letter == 'f' ||
-                   axis_integer_bits(x.known ? &x : &unknown, a->axis.wish.letter == 'i', bits)
-               ? GPR_OK
-               : refuse_integer(a, number, &x);
+    if (a->axis.wish.letter == 'f' ||
+        axis_integer_bits(x.known ? &x : &unknown, a->axis.wish.letter == 'i', bits))
+        return GPR_OK;
+    axis_refuse_integer(&a->plan, a->op, axis_show_place(place, &a->layout, number), &x, &error);
+    return fail(a, &error);
 }
 
 /* Reduces slice number `number` by itself, whose result the kernels do not know. */
