@@ -24,9 +24,8 @@ void attribute_close(const struct attribute *a)
     H5Aclose(a->id);
 }
 
-bool attribute_read_text(void *holder, const char *name, char *text, size_t room)
+bool attribute_read_text(hid_t object, const char *name, char *text, size_t room)
 {
-    const hid_t object = ((const struct attribute_holder *)holder)->object;
     struct attribute a;
     char *buffer = NULL;
     bool good = false;
@@ -70,28 +69,31 @@ static bool read_integers(const struct attribute *a, struct attributes_number *t
     return true;
 }
 
-bool attribute_read_numbers(void *holder, const char *name, struct attributes_numbers *found)
+void attribute_read(void *holder, const char *name, struct attributes_numbers *found)
 {
-    const struct attribute_holder *h = holder;
+    struct attribute_holder *h = holder;
     struct attribute a;
     bool good = true;
 
-    found->numeric = false;
+    found->numeric = found->is_text = false;
     found->count = 0;
-    found->exists = attribute_open(h->object, name, &a);
-    if (!found->exists)
-        return H5Aexists(h->object, name) == 0 || hdf5_wrong(h->trouble);
-    if (a.type < 0 || a.count < 0) {
-        good = hdf5_wrong(h->trouble);
+    found->exists = !h->failed && attribute_open(h->object, name, &a);
+    if (!found->exists) {
+        good = h->failed || H5Aexists(h->object, name) == 0;
+    } else if (a.type < 0 || a.count < 0) {
+        good = false;
     } else {
         found->numeric = (a.class == H5T_INTEGER || a.class == H5T_FLOAT || a.class == H5T_ENUM) &&
                          H5Tget_size(a.type) <= sizeof(uint64_t);
         found->count = (size_t)a.count;
         if (found->numeric && a.count > 0 && a.count <= ATTRIBUTES_NUMBERS_MAX)
-            good = (a.class == H5T_FLOAT ? read_floats(&a, found->numbers)
-                                         : read_integers(&a, found->numbers)) ||
-                   hdf5_wrong(h->trouble);
+            good = (a.class == H5T_FLOAT ? read_floats : read_integers)(&a, found->numbers);
+        found->is_text = a.class == H5T_STRING &&
+                         attribute_read_text(h->object, name, found->text, sizeof found->text);
     }
-    attribute_close(&a);
-    return good;
+    if (!good)
+        h->failed = !hdf5_wrong(h->trouble);
+    if (found->exists)
+        attribute_close(&a);
+    found->exists = found->exists && good;
 }

@@ -23,16 +23,18 @@ bool attribute_open(hid_t object, const char *name, struct attribute *a);
 
 void attribute_close(const struct attribute *a);
 
-/* An object whose attributes are read by the functions of struct attributes_reader, and where to note that
-   the library fails. */
+/* Reads an attribute that is one text; the part that does not fit is cut off. False if it is not one
+   text. */
+bool attribute_read_text(hid_t object, const char *name, char *text, size_t room);
+
+/* An object whose attributes are read, and where to note that the library fails. */
 struct attribute_holder {
     hid_t object;
     struct hdf5_trouble *trouble;
+    bool failed; /* it has failed, and nothing more is read */
 };
 
-bool attribute_read_text(void *holder, const char *name, char *text, size_t room);
-
-/* Reads the numbers of an attribute, of any shape. */
-bool attribute_read_numbers(void *holder, const char *name, struct attributes_numbers *found);
+/* Reads an attribute, of any shape: struct attributes_reader. */
+void attribute_read(void *holder, const char *name, struct attributes_numbers *found);
 
 #endif

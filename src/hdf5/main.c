@@ -270,16 +270,16 @@ static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct 
 {
     struct attributes_meaning *m = &d->meaning;
     struct attribute_holder holder = {.object = d->id, .trouble = t};
-    const struct attributes_reader reader = {.read_numbers = attribute_read_numbers,
-                                             .read_text = attribute_read_text,
-                                             .user = &holder,
-                                             .parts = H5Tget_class(d->type) == H5T_COMPOUND};
+    const struct attributes_reader reader = {
+        .read = attribute_read, .user = &holder, .parts = H5Tget_class(d->type) == H5T_COMPOUND};
     bool variable = d->netcdf;
 
     if (in->stored)
         return true;
-    if ((!variable && !hdf5_is_variable(d->id, &variable, t)) ||
-        !attributes_find(&reader, d->element, variable, d->fill_stated, m))
+    if (!variable && !hdf5_is_variable(d->id, &variable, t))
+        return false;
+    attributes_find(&reader, d->element, variable, d->fill_stated, m);
+    if (holder.failed)
         return false;
     if (m->type != d->element)
         d->type_name = element_name(m->type);
@@ -402,10 +402,9 @@ static bool find_matlab_empty(hid_t dataset, bool *empty, struct hdf5_trouble *t
     struct attribute_holder holder = {.object = dataset, .trouble = t};
     struct attributes_numbers found;
 
-    if (!attribute_read_numbers(&holder, "MATLAB_empty", &found))
-        return false;
+    attribute_read(&holder, "MATLAB_empty", &found);
     *empty = found.exists && found.numeric && found.count == 1 && found.numbers[0].value != 0;
-    return true;
+    return !holder.failed;
 }
 
 static bool too_large(struct hdf5_trouble *t)

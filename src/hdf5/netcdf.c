@@ -11,10 +11,9 @@
 bool hdf5_is_dimension(hid_t dataset)
 {
     static const char begins[] = "This is a netCDF dimension but not a netCDF variable";
-    struct attribute_holder holder = {.object = dataset};
     char text[sizeof begins];
 
-    return attribute_read_text(&holder, "NAME", text, sizeof text) && strcmp(text, begins) == 0;
+    return attribute_read_text(dataset, "NAME", text, sizeof text) && strcmp(text, begins) == 0;
 }
 
 /*

@@ -16,9 +16,10 @@ struct search {
     struct attributes_meaning *m;
 };
 
-static bool read_numbers(const struct search *s, const char *name, struct attributes_numbers *found)
+static void read_attribute(const struct search *s, const char *name,
+                           struct attributes_numbers *found)
 {
-    return s->attributes->read_numbers(s->attributes->user, name, found);
+    s->attributes->read(s->attributes->user, name, found);
 }
 
 /* The numbers of an attribute as elements. */
@@ -75,24 +76,22 @@ static bool find_element(const struct search *s, const struct attributes_number 
     return true;
 }
 
-/* Reads the elements that an attribute names: all of its numbers, or, with a warning, none. False
-   where reading fails. */
-static bool find_elements(struct search *s, const char *attribute, struct elements *e)
+/* Reads the elements that an attribute names: all of its numbers, or, with a warning, none. */
+static void find_elements(struct search *s, const char *attribute, struct elements *e)
 {
     struct attributes_numbers found;
 
     *e = (struct elements){.used = false};
-    if (!read_numbers(s, attribute, &found))
-        return false;
+    read_attribute(s, attribute, &found);
     if (!found.exists)
-        return true;
+        return;
     if (!found.numeric) {
         ignore(s, attribute, "is not a number");
-        return true;
+        return;
     }
     if (found.count > ATTRIBUTES_NUMBERS_MAX) {
         refuse(s, attribute, "has more than 64 numbers");
-        return true;
+        return;
     }
     for (; e->count < found.count; e->count++) {
         if (!find_element(s, &found.numbers[e->count], &e->bits[e->count])) {
@@ -101,11 +100,10 @@ static bool find_elements(struct search *s, const char *attribute, struct elemen
             snprintf(why, sizeof why, "is no number of type %s", element_name(s->stored));
             ignore(s, attribute, why);
             e->count = 0;
-            return true;
+            return;
         }
     }
     e->used = true;
-    return true;
 }
 
 /* Makes elements missing. */
@@ -133,67 +131,60 @@ static void add_limit(struct search *s, const char *attribute, uint64_t bits, bo
 }
 
 /* The valid range: valid_range, or else valid_min and valid_max. */
-static bool find_limits(struct search *s)
+static void find_limits(struct search *s)
 {
     static const char *const names[] = {"valid_min", "valid_max"};
     struct elements e;
 
-    if (!find_elements(s, "valid_range", &e))
-        return false;
+    find_elements(s, "valid_range", &e);
     if (e.used && e.count == 2) {
         add_limit(s, "valid_range", e.bits[0], false);
         add_limit(s, "valid_range", e.bits[1], true);
-        return true;
+        return;
     }
     if (e.used)
         ignore(s, "valid_range", "is not two numbers");
     for (int above = 0; above < 2; above++) {
-        if (!find_elements(s, names[above], &e))
-            return false;
+        find_elements(s, names[above], &e);
         if (e.used && e.count != 1)
             refuse(s, names[above], "is not one number");
         else if (e.used)
             add_limit(s, names[above], e.bits[0], above);
     }
-    return true;
 }
 
 /* Finds the number of an attribute that is one; unchanged where there is none. *given: it exists, and
    is not the number that there was. */
-static bool find_number(struct search *s, const char *attribute, double *x, bool *given)
+static void find_number(struct search *s, const char *attribute, double *x, bool *given)
 {
     struct attributes_numbers found;
     const struct attributes_number *number = found.numbers;
     const double neutral = *x;
 
-    if (!read_numbers(s, attribute, &found))
-        return false;
+    read_attribute(s, attribute, &found);
     if (!found.exists)
-        return true;
+        return;
     if (!found.numeric || found.count != 1) {
         refuse(s, attribute, "is not one number");
-        return true;
+        return;
     }
     *x = number->value;
     if (!number->real && number_compare_mixed(&number->integer, *x) != 0)
         refuse(s, attribute, "is an integer that binary64 cannot hold");
     else if (*x != neutral)
         *given = true;
-    return true;
 }
 
-static bool find_scale(struct search *s)
+static void find_scale(struct search *s)
 {
     struct scale scale = {.factor = 1, .offset = 0};
 
-    if (!find_number(s, "scale_factor", &scale.factor, &scale.given) ||
-        !find_number(s, "add_offset", &scale.offset, &scale.given))
-        return false;
+    find_number(s, "scale_factor", &scale.factor, &scale.given);
+    find_number(s, "add_offset", &scale.offset, &scale.given);
     if (scale_refusal(&scale) && !s->m->wrong[0])
         snprintf(s->m->wrong, sizeof s->m->wrong, "%s", scale_refusal(&scale));
     if (scale.given)
         s->m->scale = scale;
-    return true;
 }
 
 /* The type of the other kind of integers of that size. */
@@ -210,29 +201,24 @@ static enum element_type other_sign(enum element_type type)
 }
 
 /* Finds the type by _Unsigned, which is about integers. */
-static bool find_type(struct search *s)
+static void find_type(struct search *s)
 {
     const enum element_kind kind = element_formats[s->stored].kind;
     struct attributes_numbers found;
-    char text[8];
     bool truth;
 
-    if (!read_numbers(s, "_Unsigned", &found))
-        return false;
-    if (!found.exists)
-        return true;
-    if (kind != ELEMENT_SIGNED && kind != ELEMENT_UNSIGNED)
-        return true;
-    if (!s->attributes->read_text(s->attributes->user, "_Unsigned", text, sizeof text)) {
+    read_attribute(s, "_Unsigned", &found);
+    if (!found.exists || (kind != ELEMENT_SIGNED && kind != ELEMENT_UNSIGNED))
+        return;
+    if (!found.is_text) {
         refuse(s, "_Unsigned", "is not a text");
-        return true;
+        return;
     }
-    truth = strcmp(text, "true") == 0 || strcmp(text, "True") == 0;
-    if (!truth && strcmp(text, "false") != 0 && strcmp(text, "False") != 0)
+    truth = strcmp(found.text, "true") == 0 || strcmp(found.text, "True") == 0;
+    if (!truth && strcmp(found.text, "false") != 0 && strcmp(found.text, "False") != 0)
         refuse(s, "_Unsigned", "is neither true nor false");
     if (!s->m->wrong[0] && truth != (kind == ELEMENT_UNSIGNED))
         s->m->type = other_sign(s->stored);
-    return true;
 }
 
 bool attributes_default_fill(enum element_type type, bool big_endian, unsigned char *value)
@@ -272,7 +258,7 @@ static void add_default(struct search *s, bool filled)
 }
 
 /* Refuses all attributes that numbers would have, which `these` cannot have. */
-static bool refuse_all(struct search *s, const char *these)
+static void refuse_all(struct search *s, const char *these)
 {
     static const char *const names[] = {"_FillValue", "missing_value", "valid_range", "valid_min",
                                         "valid_max",  "scale_factor",  "add_offset"};
@@ -281,42 +267,38 @@ static bool refuse_all(struct search *s, const char *these)
         struct attributes_numbers found;
         char why[64];
 
-        if (!read_numbers(s, names[i], &found))
-            return false;
+        read_attribute(s, names[i], &found);
         snprintf(why, sizeof why, "is not supported for %s", these);
         if (found.exists)
             refuse(s, names[i], why);
     }
-    return true;
 }
 
-bool attributes_find(const struct attributes_reader *attributes, enum element_type type,
+void attributes_find(const struct attributes_reader *attributes, enum element_type type,
                      bool netcdf, bool filled, struct attributes_meaning *m)
 {
     struct search s = {.attributes = attributes, .stored = type, .m = m};
     struct elements fill, e;
 
     *m = (struct attributes_meaning){.type = type};
-    if (attributes->parts)
-        return refuse_all(&s, "records and complex numbers");
-    if (type == ELEMENT_BOOL)
-        return refuse_all(&s, "truth values");
-    if (!find_type(&s) || !find_elements(&s, "_FillValue", &fill))
-        return false;
+    if (attributes->parts || type == ELEMENT_BOOL) {
+        refuse_all(&s, attributes->parts ? "records and complex numbers" : "truth values");
+        return;
+    }
+    find_type(&s);
+    find_elements(&s, "_FillValue", &fill);
     add_missing(&s, "_FillValue", &fill);
-    if (!find_elements(&s, "missing_value", &e))
-        return false;
+    find_elements(&s, "missing_value", &e);
     add_missing(&s, "missing_value", &e);
     if (!fill.used && netcdf)
         add_default(&s, filled);
-    if (!find_limits(&s) || !find_scale(&s))
-        return false;
+    find_limits(&s);
+    find_scale(&s);
     /* Ranges alone have no value that an element could be written as. */
     if (m->missing.count > 0 && !missing_has(&m->missing, order_key(m->type, m->missing.value)))
         m->missing.value = order_bits(m->type, m->missing.ranges[0].first);
     if (m->missing.count > ATTRIBUTES_MISSING_MAX)
         refuse(&s, fill.count > e.count ? "_FillValue" : "missing_value", "names too many values");
-    return true;
 }
 
 bool attributes_apply(struct container *c, struct container_array *a,

@@ -46,6 +46,8 @@ struct attributes_numbers {
     bool numeric; /* it holds integers or floats that are read exactly: of up to 64 bits */
     size_t count; /* of its numbers; if there are more than ATTRIBUTES_NUMBERS_MAX, none is here */
     struct attributes_number numbers[ATTRIBUTES_NUMBERS_MAX];
+    bool is_text; /* it is one text, `text`, whose part that does not fit is cut off */
+    char text[8];
 };
 
 /* The number that an integer is: its 64 bits, two's complement if `negative`. */
@@ -53,11 +55,8 @@ struct attributes_number attributes_integer(uint64_t bits, bool negative);
 
 /* The attributes of an array. */
 struct attributes_reader {
-    /* Reads the numbers of an attribute. False on failure, which attributes_find then returns. */
-    bool (*read_numbers)(void *user, const char *name, struct attributes_numbers *found);
-    /* Reads an attribute that is one text; the part that does not fit is cut off. False if it is
-       not one text. */
-    bool (*read_text)(void *user, const char *name, char *text, size_t room);
+    /* Reads an attribute. If that fails, it does not exist, and `user` knows. */
+    void (*read)(void *user, const char *name, struct attributes_numbers *found);
     void *user;
     bool parts;   /* elements are fields of records, or parts of complex numbers */
     bool untyped; /* numbers have no type: for floats they are rounded to the stored one */
@@ -65,7 +64,7 @@ struct attributes_reader {
 
 /* Finds the meaning of the numbers of an array of this type. `netcdf`: it is a variable of a netCDF
    file; `filled`: it states what elements are that were never written. */
-bool attributes_find(const struct attributes_reader *attributes, enum element_type type,
+void attributes_find(const struct attributes_reader *attributes, enum element_type type,
                      bool netcdf, bool filled, struct attributes_meaning *m);
 
 /* Gives the numbers of an array the type, missing values and scale that its attributes say, or makes it

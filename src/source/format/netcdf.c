@@ -490,42 +490,33 @@ static struct attributes_number read_number(const struct file *f, size_t at, enu
     return (struct attributes_number){.real = true, .value = element_value(type, bits)};
 }
 
-static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
+static void read_attribute(void *user, const char *name, struct attributes_numbers *found)
 {
     struct file *f = user;
     struct attribute a;
 
     found->exists = find_attribute(f, name, &a);
     found->numeric = found->exists && a.type != TYPE_CHAR;
+    found->is_text = found->exists && a.type == TYPE_CHAR;
     found->count = found->exists ? (size_t)a.count : 0;
     for (size_t i = 0; found->numeric && i < found->count && i < ATTRIBUTES_NUMBERS_MAX; i++)
         found->numbers[i] =
             read_number(f, a.values + i * element_size(types[a.type]), types[a.type]);
-    return true;
-}
-
-static bool read_text(void *user, const char *name, char *text, size_t room)
-{
-    struct file *f = user;
-    struct attribute a;
-
-    if (!find_attribute(f, name, &a) || a.type != TYPE_CHAR)
-        return false;
-    snprintf(text, room, "%.*s", (int)(a.count < room ? a.count : room),
-             f->container->text + a.values);
-    return true;
+    if (found->is_text)
+        snprintf(found->text, sizeof found->text, "%.*s",
+                 (int)(a.count < sizeof found->text ? a.count : sizeof found->text),
+                 f->container->text + a.values);
 }
 
 /* Finds what the numbers of a variable mean. False without memory. */
 static bool find_meaning(struct file *f, const struct variable *v, struct container_array *a)
 {
-    const struct attributes_reader reader = {
-        .read_numbers = read_numbers, .read_text = read_text, .user = f};
+    const struct attributes_reader reader = {.read = read_attribute, .user = f};
     struct attributes_meaning m;
 
     f->variable = v;
     /* netCDF4-python takes the default fill value of bytes for missing, too, in these files. */
-    (void)attributes_find(&reader, a->type, true, true, &m);
+    attributes_find(&reader, a->type, true, true, &m);
     return attributes_apply(f->container, a, &m);
 }
 

@@ -1082,20 +1082,25 @@ static bool find_number(const struct metadata *m, const char *name, struct json_
     return true;
 }
 
-static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
+static void read_attribute(void *user, const char *name, struct attributes_numbers *found)
 {
     const struct metadata *m = user;
-    struct json_reader r;
+    struct json_reader r, text;
+    char word[WORD_MAX];
     size_t i = 0;
 
     *found = (struct attributes_numbers){.exists = find_number(m, name, &r)};
     if (!found->exists)
-        return true;
+        return;
+    text = r;
+    found->is_text = peek(&r) == '"' && json_read_string(&text, word, sizeof word);
+    if (found->is_text)
+        snprintf(found->text, sizeof found->text, "%.*s", (int)sizeof found->text - 1, word);
     found->numeric = true;
     if (peek(&r) != '[') {
         found->count = 1;
         found->numeric = read_number(m, &r, &found->numbers[0]);
-        return true;
+        return;
     }
     (void)json_read_begin(&r, '[');
     for (; found->numeric && json_read_more(&r, ']'); i++) {
@@ -1106,33 +1111,16 @@ static bool read_numbers(void *user, const char *name, struct attributes_numbers
             found->numbers[i] = x;
     }
     found->count = i;
-    return true;
-}
-
-static bool read_text(void *user, const char *name, char *text, size_t room)
-{
-    const struct metadata *m = user;
-    struct json_reader r;
-    char word[WORD_MAX];
-
-    if (!find_member(&m->attributes, name, &r) || peek(&r) != '"' ||
-        !json_read_string(&r, word, sizeof word))
-        return false;
-    snprintf(text, room, "%s", word);
-    return true;
 }
 
 /* Finds what the numbers of an array mean. False without memory. */
 static bool find_meaning(struct container *c, struct metadata *m, struct container_array *a)
 {
-    const struct attributes_reader reader = {.read_numbers = read_numbers,
-                                             .read_text = read_text,
-                                             .user = m,
-                                             .parts = m->field,
-                                             .untyped = true};
+    const struct attributes_reader reader = {
+        .read = read_attribute, .user = m, .parts = m->field, .untyped = true};
     struct attributes_meaning meaning;
 
-    (void)attributes_find(&reader, a->type, false, false, &meaning);
+    attributes_find(&reader, a->type, false, false, &meaning);
     return attributes_apply(c, a, &meaning);
 }
 
