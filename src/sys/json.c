@@ -78,6 +78,11 @@ void json_read(struct json_reader *r, const char *text)
     *r = (struct json_reader){.at = text};
 }
 
+void json_read_python(struct json_reader *r, const char *text)
+{
+    *r = (struct json_reader){.at = text, .python = true};
+}
+
 bool json_read_begin(struct json_reader *r, char bracket)
 {
     if (!take(r, bracket) || r->depth == JSON_DEPTH_MAX)
@@ -336,6 +341,16 @@ bool json_read_number_text(struct json_reader *r, char *text, size_t size)
     return true;
 }
 
+const char *json_read_word(struct json_reader *r)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+
+    for (int i = 0; r->python && i < 3; i++)
+        if (take_word(r, words[i], strlen(words[i])))
+            return words[i];
+    return NULL;
+}
+
 bool json_read_null(struct json_reader *r)
 {
     return take_word(r, "null", 4);
@@ -371,7 +386,7 @@ bool json_read_skip(struct json_reader *r)
     case 'n':
         return take_word(r, "null", 4) || fail(r);
     default:
-        return json_read_number(r, &number);
+        return json_read_word(r) || json_read_number(r, &number);
     }
 }
 

@@ -37,10 +37,12 @@ struct json_reader {
     unsigned depth; /* arrays and objects around it */
     bool first;     /* nothing has been read of the innermost array or object */
     bool failed;    /* there was an error */
+    bool python;    /* NaN, Infinity and -Infinity are values, too, as Python writes them */
 };
 
 /* Begins to read `text`, which must remain until the end. */
 void json_read(struct json_reader *r, const char *text);
+void json_read_python(struct json_reader *r, const char *text);
 
 /* Enters an object if `bracket` is '{', or an array if it is '['. */
 bool json_read_begin(struct json_reader *r, char bracket);
@@ -75,6 +77,10 @@ bool json_read_number_text(struct json_reader *r, char *text, size_t size);
 
 /* Skips space. */
 void json_read_space(struct json_reader *r);
+
+/* Reads NaN, Infinity or -Infinity. NULL, without an error, if something else follows, or these are no
+   values. */
+const char *json_read_word(struct json_reader *r);
 
 /* Reads null. False, without an error, if something else follows. */
 bool json_read_null(struct json_reader *r);

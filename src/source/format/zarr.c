@@ -121,39 +121,6 @@ static void refuse(struct metadata *m, const char *what, const char *name)
  * Files.
  */
 
-/* Quotes NaN and infinities, which Python writes though JSON lacks them: then they are what the
-   metadata calls them elsewhere. NULL without memory. */
-static char *quote_numbers(const char *text)
-{
-    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    char *const quoted = malloc(2 * strlen(text) + 1), *to = quoted;
-    bool inside = false;
-
-    while (quoted && *text) {
-        size_t length = 0;
-
-        for (size_t i = 0; !inside && i < 3; i++)
-            if (strncmp(text, words[i], strlen(words[i])) == 0)
-                length = strlen(words[i]);
-        if (length > 0) {
-            *to++ = '"';
-            memcpy(to, text, length);
-            to += length;
-            *to++ = '"';
-            text += length;
-            continue;
-        }
-        if (*text == '"')
-            inside = !inside;
-        if (inside && *text == '\\' && text[1])
-            *to++ = *text++;
-        *to++ = *text++;
-    }
-    if (quoted)
-        *to = '\0';
-    return quoted;
-}
-
 /* Finds where a file of an archive is, *e. False if it cannot be read: in->error then says why. */
 static bool find_in_archive(struct store *s, struct zip_member *m, struct entry *e)
 {
@@ -246,7 +213,7 @@ static void name_file(struct store *s, const char *folder, const char *name, uin
    in->error then says why. */
 static char *read_metadata(struct store *s, const char *folder, const char *name)
 {
-    char *const path = s->file, *text = NULL, *quoted = NULL;
+    char *const path = s->file, *text = NULL;
     struct container_input *in = s->in;
     struct entry e;
 
@@ -259,15 +226,14 @@ static char *read_metadata(struct store *s, const char *folder, const char *name
             (void)container_no_memory(in);
         else if (read_entry(s, path, &e, 0, text, (size_t)e.size)) {
             text[e.size] = '\0';
-            if (strlen(text) != e.size)
-                (void)container_wrong(in, ERROR_NO_OFFSET, "byte %zu: not JSON", strlen(text));
-            else if (!(quoted = quote_numbers(text)))
-                (void)container_no_memory(in);
+            if (strlen(text) == e.size)
+                return text;
+            (void)container_wrong(in, ERROR_NO_OFFSET, "byte %zu: not JSON", strlen(text));
         }
         free(text);
     }
     name_file(s, folder, name, ERROR_NO_OFFSET);
-    return quoted;
+    return NULL;
 }
 
 /* Lists an array whose metadata are wrong, as in->error says: the others are read. False without
@@ -810,7 +776,7 @@ static bool parse(const char *text, unsigned version, struct metadata *m, struct
     char key[WORD_MAX];
 
     *m = (struct metadata){.version = version, .node = version == 2 ? NODE_ARRAY : NODE_NONE};
-    json_read(r, text);
+    json_read_python(r, text);
     (void)json_read_begin(r, '{');
     while (json_read_more(r, '}')) {
         if (!json_read_key(r, key, sizeof key))
@@ -827,14 +793,18 @@ static bool parse(const char *text, unsigned version, struct metadata *m, struct
  * Values.
  */
 
-/* Reads a number: one of JSON, or a text that stands for a float. False where it is neither. */
+/* Reads a number: one of JSON, or a word, in quotes or not, that stands for a float. False where it is
+   neither. */
 static bool read_value(struct json_reader *r, struct attributes_number *x)
 {
+    const char *const word = json_read_word(r);
     char text[WORD_MAX], *end;
     bool negative;
 
-    if (peek(r) == '"') {
-        if (!json_read_string(r, text, sizeof text))
+    if (word || peek(r) == '"') {
+        if (word)
+            snprintf(text, sizeof text, "%s", word);
+        else if (!json_read_string(r, text, sizeof text))
             return false;
         negative = *text == '-';
         *x = (struct attributes_number){.real = true};
@@ -1702,7 +1672,7 @@ static bool read_attributes(struct store *z, const char *path, struct metadata *
     *text = read_metadata(z, path, ".zattrs");
     if (!*text)
         return z->in->error.kind == ERROR_NONE;
-    json_read(&m->attributes, *text);
+    json_read_python(&m->attributes, *text);
     r = m->attributes;
     return (json_read_skip(&r) && json_read_end(&r)) ||
            wrong_json(z, path, ".zattrs", *text, &r, "not JSON");
@@ -1888,7 +1858,7 @@ static bool read_consolidated(struct store *z)
 
     if (!text)
         return z->in->error.kind == ERROR_NONE;
-    json_read(&r, text);
+    json_read_python(&r, text);
     json_read_begin(&r, '{');
     while (json_read_more(&r, '}')) {
         if (!json_read_key(&r, word, sizeof word) || strcmp(word, "metadata") != 0) {
