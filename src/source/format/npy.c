@@ -640,27 +640,17 @@ static bool read_fields(struct fields *f, uint64_t begin, bool scattered, unsign
 
 bool npy_has_fields(const void *bytes, size_t size)
 {
-    static const char key[] = "descr";
-    const char *text = bytes;
-    struct parser p = {.text = bytes, .end = size};
-    char error[NPY_ERROR_MAX], descr[NPY_DESCR_MAX];
+    const uint64_t length = npy_header_length(bytes, size);
+    char error[NPY_ERROR_MAX];
+    struct npy npy;
+    uint64_t at;
 
-    if (!npy_recognise(bytes, size) || npy_header_length(bytes, size) == 0)
+    if (!npy_recognise(bytes, size) || length == 0)
         return false;
-    p.error = error;
-    if (p.end > npy_header_length(bytes, size))
-        p.end = (size_t)npy_header_length(bytes, size);
-    for (p.position = NPY_PREFIX_MAX - 2; p.position + sizeof key < p.end; p.position++)
-        if (memcmp(text + p.position, key, sizeof key - 1) == 0) {
-            p.position += sizeof key;
-            if (!accept(&p, ':'))
-                return false;
-            skip_space(&p);
-            return p.position < p.end &&
-                   (text[p.position] == '[' ||
-                    (parse_string(&p, descr, sizeof descr) && complex_part(descr) > 0));
-        }
-    return false;
+    size = length < size ? (size_t)length : size;
+    (void)npy_parse(bytes, size, &npy, error, &at);
+    return (npy.descr_offset < size && ((const char *)bytes)[npy.descr_offset] == '[') ||
+           complex_part(npy.descr) > 0;
 }
 
 /* Reads a type that has fields, and sets the bytes of a record. */
