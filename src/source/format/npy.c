@@ -653,43 +653,29 @@ bool npy_has_fields(const void *bytes, size_t size)
            complex_part(npy.descr) > 0;
 }
 
-/* Reads a type that has fields, and sets the bytes of a record. */
-static bool read_type(struct fields *f, uint64_t *record)
-{
-    *f->p.error = '\0';
-    skip_space(&f->p);
-    if (f->p.position < f->p.end && f->p.text[f->p.position] == '[')
-        return read_fields(f, 0, false, 0, record);
-    return parse_string(&f->p, f->field.descr, NPY_DESCR_MAX) && find_field_type(f, record) &&
-           give(f);
-}
-
 bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
                      bool (*take)(void *user, const struct npy_field *field), void *user,
                      uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset)
 {
     struct fields f = {.p = {.text = bytes,
-                             .position = npy->descr_offset,
+                             .position = npy ? npy->descr_offset : 0,
                              .end = size,
                              .error = error,
-                             .latin = ((const unsigned char *)bytes)[VERSION_OFFSET] < 3},
+                             .json = !npy,
+                             .latin = npy && ((const unsigned char *)bytes)[VERSION_OFFSET] < 3},
                        .take = take,
                        .user = user,
                        .field = {.elements = 1}};
-    const bool good = read_type(&f, record);
+    struct parser *const p = &f.p;
+    bool good;
 
-    *error_offset = f.p.position;
+    *error = '\0';
+    skip_space(p);
+    if (p->position < p->end && p->text[p->position] == '[')
+        good = read_fields(&f, 0, false, 0, record);
+    else
+        good = parse_string(p, f.field.descr, NPY_DESCR_MAX) && find_field_type(&f, record) &&
+               give(&f);
+    *error_offset = p->position;
     return good;
-}
-
-bool npy_find_fields_json(const char *text, size_t size,
-                          bool (*take)(void *user, const struct npy_field *field), void *user,
-                          uint64_t *record, char error[NPY_ERROR_MAX])
-{
-    struct fields f = {.p = {.text = text, .end = size, .error = error, .json = true},
-                       .take = take,
-                       .user = user,
-                       .field = {.elements = 1}};
-
-    return read_type(&f, record);
 }

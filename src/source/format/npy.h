@@ -81,18 +81,13 @@ struct npy_field {
    tell. */
 bool npy_has_fields(const void *bytes, size_t size);
 
-/* Finds the fields of a header that npy_parse has read, and refused for being structured or complex:
-   calls `take` for each until it returns false. *record: bytes of a record. On failure returns false;
+/* Finds the fields of a header that npy_parse has read, and refused for being structured or complex; or,
+   if `npy` is NULL, of such a type in JSON, a list or a string, as Zarr has it: calls `take` for each
+   until it returns false. *record: bytes of a record. On failure returns false;
    `error` says what is wrong, and *error_offset at which byte, unless `take` failed: then `error` is
    empty. */
 bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
                      bool (*take)(void *user, const struct npy_field *field), void *user,
                      uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset);
-
-/* Finds the fields of a structured or complex type that stands in JSON, as Zarr has it: `size` bytes,
-   a list or a string. All else is as with npy_find_fields. */
-bool npy_find_fields_json(const char *text, size_t size,
-                          bool (*take)(void *user, const struct npy_field *field), void *user,
-                          uint64_t *record, char error[NPY_ERROR_MAX]);
 
 #endif

@@ -1624,12 +1624,12 @@ static bool take_fields(struct store *z, const char *path, const char *text, siz
 {
     struct records records = {.store = z, .path = path};
     char error[NPY_ERROR_MAX];
-    uint64_t bytes;
+    uint64_t bytes, at;
 
-    if (!npy_find_fields_json(text, size, take_record, &records, &bytes, error) || bytes == 0)
+    if (!npy_find_fields(text, size, NULL, take_record, &records, &bytes, error, &at) || bytes == 0)
         return container_wrong(z->in, ERROR_NO_OFFSET, "%s", *error ? error : "it has no fields");
     records.bytes = bytes;
-    return npy_find_fields_json(text, size, take_record, &records, &bytes, error);
+    return npy_find_fields(text, size, NULL, take_record, &records, &bytes, error, &at);
 }
 
 /* Adds an array, or those of its fields. False without memory, or if its type is wrong: in->error says
