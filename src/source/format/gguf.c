@@ -15,9 +15,6 @@
 #include "sys/bytes.h"
 #include "sys/plural.h"
 
-/* Bytes that are read at a time of what is only stepped over. */
-#define PIECE ((size_t)64 << 10)
-
 /* The most bytes of all descriptions. */
 #define TABLE_MAX ((uint64_t)100000000)
 
@@ -98,13 +95,10 @@ static bool recognise(const unsigned char *bytes, size_t size)
 
 /* The file as it is read. */
 struct file {
-    struct container *container;
+    struct container *container; /* its text is a part of the metadata, then the descriptions */
     struct container_input *in;
     bool big;
-    uint64_t at;       /* offset of what is read next */
-    uint64_t piece_at; /* of the bytes in `piece` */
-    size_t piece_size;
-    unsigned char *piece;
+    uint64_t at; /* offset of what is read next */
     uint64_t tensors, alignment;
 };
 
@@ -120,19 +114,18 @@ static bool step(struct file *f, uint64_t size)
 /* The next number of `size` bytes. */
 static bool take(struct file *f, unsigned size, uint64_t *x)
 {
+    struct container *c = f->container;
     const uint64_t at = f->at;
 
     if (!step(f, size))
         return false;
-    if (at < f->piece_at || f->at > f->piece_at + f->piece_size) {
-        uint64_t left = f->in->size - at;
-
-        f->piece_at = at;
-        f->piece_size = left < PIECE ? (size_t)left : PIECE;
-        if (!f->in->read(f->in, f->piece, f->piece_size, at))
+    if (f->at > c->text_offset + c->text_size) {
+        c->text_offset = at;
+        c->text_size = 0;
+        if (!container_need(c, f->in, size, f->in->size - at))
             return false;
     }
-    *x = bytes_number(f->piece + (at - f->piece_at), size, f->big);
+    *x = bytes_number(c->text + (at - c->text_offset), size, f->big);
     return true;
 }
 
@@ -400,6 +393,7 @@ static bool read_tensors(struct file *f)
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
                                plural(f->tensors), most, plural(most));
     c->text_offset = f->at;
+    c->text_size = 0;
     for (uint64_t i = 0; i < f->tensors; i++)
         if (!read_entry(f, &at))
             return false;
@@ -435,15 +429,10 @@ static bool read_file(struct container *c, struct container_input *in)
                                "original model",
                                version);
     f.at = sizeof head;
-    f.piece = malloc(PIECE);
-    if (!f.piece)
-        return container_no_memory(in);
     good = take(&f, 8, &f.tensors) && take(&f, 8, &metadata);
     while (good && metadata-- > 0)
         good = read_metadata(&f);
-    good = good && read_tensors(&f);
-    free(f.piece);
-    return good;
+    return good && read_tensors(&f);
 }
 
 const struct container_format container_gguf = {
