@@ -144,11 +144,11 @@ static uint64_t stored_size(const struct tile *t, unsigned dimension)
     return size < t->sizes[dimension] ? size : t->sizes[dimension];
 }
 
-/* Whether all elements that a tile has room for lie in the array, and in the file. */
-static bool is_full(const struct tile *t)
+/* Whether the file has so many elements of a tile, which lie in the array, in each dimension. */
+static bool is_stored(const struct tile *t, const uint64_t *sizes)
 {
     for (unsigned i = 0; i < t->array->dimensions; i++)
-        if (stored_size(t, i) < t->array->tiles->sizes[i])
+        if (stored_size(t, i) < sizes[i])
             return false;
     return true;
 }
@@ -158,7 +158,7 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 {
     const struct container_tiles *tiles = t->array->tiles;
 
-    if (tiles->edges_plain && !is_full(t))
+    if (tiles->edges_plain && !is_stored(t, tiles->sizes))
         return tiles->filter_count > 0 && filter_is_layout(&tiles->filters[0]);
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
 }
@@ -463,15 +463,6 @@ static void cut(const struct tile *t, unsigned char *bytes)
     }
 }
 
-/* Whether the file has all of a tile that lies in the array. */
-static bool is_stored(const struct tile *t)
-{
-    for (unsigned i = 0; i < t->array->dimensions; i++)
-        if (stored_size(t, i) < t->sizes[i])
-            return false;
-    return true;
-}
-
 /* Puts the value behind the sizes in the file over what a tile has there: `bytes` are those of the
    tile that lie in the array, in C order. */
 static void pad(const struct tile *t, unsigned char *bytes)
@@ -519,7 +510,7 @@ static bool make_tile(struct tile *t)
 
     for (unsigned i = 0; i < t->array->dimensions; i++)
         none = none || stored_size(t, i) == 0;
-    if (none || is_stored(t) || memcmp(tiles->fill, tiles->pad, size) == 0)
+    if (none || is_stored(t, t->sizes) || memcmp(tiles->fill, tiles->pad, size) == 0)
         return make_fill(t, none ? tiles->pad : tiles->fill);
     if (!mapping_room_take(&t->space[0], (size_t)tiles->elements * size))
         return false;
@@ -547,7 +538,7 @@ bool tile_is_whole(const struct container_array *a, uint64_t number, uint64_t li
     if (!place || place->compressed == 0 || tiles_elements(a, number, limit) < tiles->elements)
         return false;
     (void)locate(a, number, t.begin, t.sizes);
-    return is_stored(&t) && applied(&t, place) == (UINT32_C(1) << tiles->filter_count) - 1;
+    return is_stored(&t, t.sizes) && applied(&t, place) == (UINT32_C(1) << tiles->filter_count) - 1;
 }
 
 bool tile_read(struct source *s, const struct container_array *a, uint64_t number, uint64_t from,
@@ -626,7 +617,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
             return wrong(s, t, place, error_no_memory);
         if (!tiles->edges_cut)
             cut(t, bytes);
-        if (!is_stored(t))
+        if (!is_stored(t, t->sizes))
             pad(t, bytes);
         t->elements = bytes;
     }
