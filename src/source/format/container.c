@@ -232,26 +232,6 @@ static int compare_names(const void *a, const void *b)
     return order ? order : x < y ? -1 : x > y;
 }
 
-/* A number for a name of so many bytes; equal names have equal ones. */
-static uint64_t hash(const char *name, size_t length)
-{
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio */
-    uint64_t h = length, word = 0;
-
-    for (size_t at = 0; at + sizeof word < length; at += sizeof word) {
-        memcpy(&word, name + at, sizeof word);
-        h = (h ^ word) * odd;
-        h ^= h >> 32;
-    }
-    if (length >= sizeof word) /* the last word may begin within the one before */
-        memcpy(&word, name + length - sizeof word, sizeof word);
-    else
-        for (size_t at = 0; at < length; at++)
-            word = word << 8 | (unsigned char)name[at];
-    h = (h ^ word) * odd;
-    return h ^ h >> 32;
-}
-
 /* How many places of the table below are looked at for a name, as a mean, before it is given up:
    names may have been made for equal hashes. */
 #define PLACES_MAX 8
@@ -276,7 +256,7 @@ bool container_names_differ(const struct container *c)
         return false;
     for (size_t i = 0; i < c->count && good; i++) {
         const char *name = c->arrays[i].name;
-        const uint64_t h = hash(name, strlen(name));
+        const uint64_t h = name_hash(name, NULL);
         size_t at = (size_t)h & (room - 1);
 
         for (; places[at].number && good; at = (at + 1) & (room - 1)) {
