@@ -40,6 +40,13 @@ const char *name_both(char name[NAME_BOTH_MAX], const char *path, const char *ar
     return name;
 }
 
+bool name_ends(const char *name, size_t length, const char *end)
+{
+    const size_t size = strlen(end);
+
+    return length > size && memcmp(name + length - size, end, size) == 0;
+}
+
 /* 2^64 by the golden ratio. */
 #define ODD UINT64_C(0x9e3779b97f4a7c15)
 

@@ -5,6 +5,8 @@
 #ifndef GPUREDUCE_NAME_H
 #define GPUREDUCE_NAME_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sys/escape.h"
@@ -23,6 +25,9 @@ const char *name_array(char shown[NAME_ARRAY_MAX], const char *array);
 
 /* Writes the name of the input and, unless `array` is NULL, that of the array. Returns `name`. */
 const char *name_both(char name[NAME_BOTH_MAX], const char *path, const char *array);
+
+/* Whether a name of so many bytes ends so, after others. */
+bool name_ends(const char *name, size_t length, const char *end);
 
 /* A hash of two texts, the second of which may be NULL, the empty one. */
 uint64_t name_hash(const char *one, const char *other);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/name.h"
 #include "core/shell.h"
 #include "source/arrays.h"
 #include "source/format/containers.h"
@@ -387,18 +388,10 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
     return true;
 }
 
-/* Whether the first `length` bytes of a name end so. */
-static bool ends_with(const char *name, size_t length, const char *end)
-{
-    const size_t size = strlen(end);
-
-    return length >= size && memcmp(name + length - size, end, size) == 0;
-}
-
 /* Whether the input's name ends so. */
 static bool is_named(const struct source *s, const char *end)
 {
-    return ends_with(s->path, strlen(s->path), end);
+    return name_ends(s->path, strlen(s->path), end);
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
@@ -446,11 +439,11 @@ static bool may_have_name(struct source *s, const unsigned char *head, size_t si
         return true;
     if (s->info.compressed && (is_named(s, ".gz") || is_named(s, ".zst")))
         length = (size_t)(strrchr(s->path, '.') - s->path);
-    if ((ends_with(s->path, length, ".nii") && size < 348) ||
-        (ends_with(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size)))
+    if ((name_ends(s->path, length, ".nii") && size < 348) ||
+        (name_ends(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size)))
         return reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                       plural(size));
-    if (!ends_with(s->path, length, ".img"))
+    if (!name_ends(s->path, length, ".img"))
         return true;
     sprintf(header, "%.*shdr", (int)length - 3, s->path);
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

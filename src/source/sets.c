@@ -52,13 +52,6 @@ static void clear(struct list *list)
     *list = (struct list){.failed = list->failed};
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name);
-
-    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
-}
-
 /* "directory/name"; without a directory the name alone. */
 static char *join(const char *directory, size_t length, const char *name)
 {
@@ -93,7 +86,7 @@ static bool read_directory(const char *path, const char *end, struct list *names
     if (!directory)
         return fail(error);
     while ((errno = 0, entry = readdir(directory)))
-        if (ends_with(entry->d_name, end))
+        if (name_ends(entry->d_name, strlen(entry->d_name), end))
             add(names, strdup(entry->d_name));
     good = errno == 0 || fail(error); /* at the end as well readdir returns NULL */
     closedir(directory);
@@ -200,7 +193,7 @@ static bool read_places(struct index *index, struct error *error)
             if (!file)
                 break;
             plain = *file && strlen(file) <= NAME_MAX && !strchr(file, '/') &&
-                    ends_with(file, data_end);
+                    name_ends(file, strlen(file), data_end);
             room = add_place(index, file, array);
         }
     }
@@ -468,7 +461,7 @@ bool source_set_add(struct source_set *set, const char *path, enum source_format
 
     error->kind = ERROR_NONE;
     *about = path;
-    if (model && ends_with(path, index_end))
+    if (model && name_ends(path, strlen(path), index_end))
         good = add_index(set, &files, strdup(path), error, about);
     else if (model && strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         good = add_directory(set, &files, path, error, about);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/containers.h"
 #include "source/format/inflate.h"
 #include "source/format/npy.h"
@@ -17,18 +18,13 @@
 /* Archives with more fields of records are refused: a few compressed bytes may have many names. */
 #define FIELDS_MAX ((size_t)1 << 20)
 
-static bool ends_with_npy(const char *name, size_t length)
-{
-    return length > 4 && memcmp(name + length - 4, ".npy", 4) == 0;
-}
-
 /* 32 bits, and as many of the end of the first member's name; or an archive without members. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     size_t length;
     const char *name = zip_first_name(bytes, size, &length);
 
-    return name ? ends_with_npy(name, length) : zip_is_empty(bytes, size);
+    return name ? name_ends(name, length, ".npy") : zip_is_empty(bytes, size);
 }
 
 /* Reads up to `size` bytes of what a member decompresses to. Returns how many, or -1. */
@@ -76,7 +72,7 @@ static bool read_header(const struct zip *z, const struct zip_member *m,
                         const struct zip_content *content, struct container_array *array,
                         struct npy *npy)
 {
-    const bool named = ends_with_npy(m->name, m->name_length);
+    const bool named = name_ends(m->name, m->name_length, ".npy");
     unsigned char prefix[NPY_PREFIX_MAX], *header;
     char error[NPY_ERROR_MAX];
     uint64_t length, at;
@@ -178,7 +174,7 @@ static bool note_damage(struct zip *z, struct container_array *array)
 /* Reads what array a member is. */
 static bool read_member(struct zip *z, const struct zip_member *m, struct container_array *array)
 {
-    const bool named = ends_with_npy(m->name, m->name_length);
+    const bool named = name_ends(m->name, m->name_length, ".npy");
     struct zip_content content = {.size = 0};
 
     if (!zip_read_local(z, m, &content))
@@ -222,7 +218,7 @@ static bool finish_names(struct zip *z, bool other_names)
 
         if (!plain && zip_find(z, name, length)->name != name)
             c->arrays[i].name = NULL;
-        else if (ends_with_npy(name, length) && (plain || !zip_find(z, name, length - 4)))
+        else if (name_ends(name, length, ".npy") && (plain || !zip_find(z, name, length - 4)))
             cut[i] = length - 4;
     }
     for (size_t i = 0; i < c->count; i++)
@@ -340,7 +336,7 @@ static bool read_members(struct zip *z)
         z->in->unread = false;
         if (!read_member(z, m, array))
             return false;
-        other_names = other_names || !ends_with_npy(m->name, m->name_length);
+        other_names = other_names || !name_ends(m->name, m->name_length, ".npy");
     }
     if (z->listed != z->size)
         return container_wrong(z->in, z->begin + z->listed,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/pickle.h"
 #include "source/format/pytorch.h"
 #include "source/format/zip.h"
@@ -175,20 +176,13 @@ struct file {
     uint64_t tiles;       /* of all tensors */
 };
 
-static bool ends_with(const char *name, size_t length, const char *end)
-{
-    const size_t more = strlen(end);
-
-    return length > more && memcmp(name + length - more, end, more) == 0;
-}
-
 bool pytorch_recognise(const unsigned char *bytes, size_t size)
 {
     size_t length;
     const char *name = zip_first_name(bytes, size, &length);
 
     return name &&
-           (ends_with(name, length, "/data.pkl") || ends_with(name, length, "/.format_version"));
+           (name_ends(name, length, "/data.pkl") || name_ends(name, length, "/.format_version"));
 }
 
 /*
@@ -203,7 +197,7 @@ static bool read_directory(struct file *f)
     if (!zip_read_members(&f->zip))
         return false;
     for (size_t i = 0; i < f->zip.count && !pickle; i++)
-        if (ends_with(f->zip.members[i].name, f->zip.members[i].name_length, "/data.pkl"))
+        if (name_ends(f->zip.members[i].name, f->zip.members[i].name_length, "/data.pkl"))
             pickle = &f->zip.members[i];
     if (!pickle)
         return container_wrong(f->in, f->zip.begin, "there is no data.pkl");
