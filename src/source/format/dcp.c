@@ -106,18 +106,11 @@ struct checkpoint {
  * Files of the directory.
  */
 
-/* A part of a file. */
-struct part {
-    int fd;
-    uint64_t begin;
-};
-
-/* A container's read, of a part. */
+/* A container's read, of a part of a file. */
 static bool read_part(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
-    const struct part *part = in->context;
     int error;
-    const size_t done = pread_whole(part->fd, buffer, size, part->begin + offset, 1, &error);
+    const size_t done = pread_whole(in->file, buffer, size, in->begin + offset, 1, &error);
 
     return done == size ||
            container_wrong(in, offset, "%s", error ? strerror(error) : "it became shorter");
@@ -315,19 +308,17 @@ static bool take_archive(struct checkpoint *k, struct shard *shard, const struct
 static bool read_archive(struct checkpoint *k, struct shard *shard, const struct place *place)
 {
     static const struct container_format archive = {.read = pytorch_read};
-    struct part part = {.begin = place->begin};
-    struct container_input in = {
-        .read = read_part, .context = &part, .size = place->length, .file = -1};
+    struct container_input in = {.read = read_part, .size = place->length, .begin = place->begin};
     struct container *c;
     uint64_t size = 0;
     bool good;
 
-    part.fd = open_file(k, shard->path, &size);
-    if (part.fd < 0)
+    in.file = open_file(k, shard->path, &size);
+    if (in.file < 0)
         return REFUSE(k, true, "%s: %s", shard->path,
                       errno == EINVAL ? "not a regular file" : strerror(errno));
     if (place->begin > size || place->length > size - place->begin) {
-        close(part.fd);
+        close(in.file);
         return REFUSE(k, true, "%s: truncated: %" PRIu64 " bytes, its shards need %" PRIu64,
                       shard->path, size, place->begin + place->length);
     }
@@ -342,7 +333,7 @@ static bool read_archive(struct checkpoint *k, struct shard *shard, const struct
                       place->begin + (in.error.offset == ERROR_NO_OFFSET ? 0 : in.error.offset),
                       in.error.text);
     container_close(c);
-    close(part.fd);
+    close(in.file);
     return good;
 }
 
@@ -737,27 +728,26 @@ static bool add_all(struct checkpoint *k, uint32_t value)
 /* Reads .metadata, which free gives back. NULL on failure. */
 static void *read_metadata(struct checkpoint *k, size_t *size)
 {
-    struct part part = {.begin = 0};
-    struct container_input file = {.context = &part};
+    struct container_input in = {.begin = 0};
     void *bytes = NULL;
 
-    part.fd = open_file(k, METADATA, &file.size);
-    *size = (size_t)file.size;
-    if (part.fd < 0)
+    in.file = open_file(k, METADATA, &in.size);
+    *size = (size_t)in.size;
+    if (in.file < 0)
         (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s", strerror(errno));
-    else if (file.size > PICKLE_MAX)
+    else if (in.size > PICKLE_MAX)
         (void)container_wrong(k->in, ERROR_NO_OFFSET,
                               METADATA ": %" PRIu64 " bytes, more than the %" PRIu64 " allowed",
-                              file.size, PICKLE_MAX);
+                              in.size, PICKLE_MAX);
     else if (!(bytes = malloc(*size + 1)))
         (void)container_no_memory(k->in);
-    else if (!read_part(&file, bytes, *size, 0)) {
-        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s", file.error.text);
+    else if (!read_part(&in, bytes, *size, 0)) {
+        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s", in.error.text);
         free(bytes);
         bytes = NULL;
     }
-    if (part.fd >= 0)
-        close(part.fd);
+    if (in.file >= 0)
+        close(in.file);
     return bytes;
 }
 
