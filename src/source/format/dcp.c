@@ -604,7 +604,7 @@ static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32
     if (v->kind != PICKLE_CALL || pickle_items(p, pickle_value(p, v->state), &first, 1) < 1)
         return NULL;
     v = pickle_value(p, first);
-    return v->kind == PICKLE_GLOBAL && v->global >= USES ? pytorch_dtype(v->global - USES) : NULL;
+    return v->kind == PICKLE_GLOBAL && v->global >= USES ? &pytorch_dtypes[v->global - USES] : NULL;
 }
 
 /* Leaves an array without the places of its elements: it has none, or is not wanted. */
@@ -764,7 +764,7 @@ static bool read_pickle(struct checkpoint *k)
     for (size_t i = 0; i < USES; i++)
         globals[i] = uses[i].global;
     for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtype(i)->name};
+        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name};
     good = pickle_read(&k->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
     if (good) {
         all = pickle_find(&k->pickle, k->pickle.root, "state_dict_metadata");

@@ -34,7 +34,7 @@
 #define KEY_MAX ((size_t)100)
 #define MEMBER_MAX (KEY_MAX + sizeof "data/")
 
-static const struct pytorch_dtype dtypes[] = {
+const struct pytorch_dtype pytorch_dtypes[PYTORCH_DTYPES] = {
     {"float32", 4, NULL, ELEMENT_F32},
     {"float64", 8, NULL, ELEMENT_F64},
     {"float16", 2, NULL, ELEMENT_F16},
@@ -65,13 +65,6 @@ static const struct pytorch_dtype dtypes[] = {
     {"float4_e2m1fn_x2", 1, "two floats of 4 bits", 0},
 };
 
-_Static_assert(sizeof dtypes / sizeof *dtypes == PYTORCH_DTYPES, "types have numbers");
-
-const struct pytorch_dtype *pytorch_dtype(size_t number)
-{
-    return &dtypes[number];
-}
-
 /* The use of a global. */
 enum use {
     NOTHING,    /* values without tensors, and classes */
@@ -87,7 +80,7 @@ enum use {
     OTHER_TENSOR,     /* in another form */
     NUMPY,            /* an array of NumPy */
     SIZES,            /* a tuple of integers */
-    TYPE,             /* one of dtypes, whose globals are numbered after those of uses */
+    TYPE,             /* one of pytorch_dtypes, whose globals are numbered after those of uses */
     STORAGE           /* storages of elements of a type */
 };
 
@@ -309,10 +302,10 @@ static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value
     if (use_of(f, value) != use)
         return NULL;
     if (use == TYPE)
-        return &dtypes[global - USES];
+        return &pytorch_dtypes[global - USES];
     for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        if (strcmp(dtypes[i].name, uses[global].dtype) == 0)
-            return &dtypes[i];
+        if (strcmp(pytorch_dtypes[i].name, uses[global].dtype) == 0)
+            return &pytorch_dtypes[i];
     return NULL;
 }
 
@@ -891,7 +884,7 @@ static bool read_pickle(struct file *f)
     for (size_t i = 0; i < USES; i++)
         globals[i] = uses[i].global;
     for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        globals[USES + i] = (struct pickle_global){"torch", dtypes[i].name};
+        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name};
     good = pickle_read(&f->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
     if (!good) {
         f->pickle.error.offset += f->pickle_offset;

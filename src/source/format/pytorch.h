@@ -17,10 +17,9 @@ struct pytorch_dtype {
     enum element_type type; /* of a complex type: that of each of its two parts */
 };
 
+/* All of them. */
 enum { PYTORCH_DTYPES = 27 };
-
-/* The type of this number, less than PYTORCH_DTYPES. */
-const struct pytorch_dtype *pytorch_dtype(size_t number);
+extern const struct pytorch_dtype pytorch_dtypes[PYTORCH_DTYPES];
 
 /* Arrays that a tensor of this type is: two of a complex type, .re and .im. */
 static inline unsigned pytorch_parts(const struct pytorch_dtype *dtype)
