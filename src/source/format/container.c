@@ -270,78 +270,55 @@ bool container_names_differ(const struct container *c)
     return good;
 }
 
-/* The arrays in the order of their names, which the caller frees. NULL without memory, with the error.
- */
-static struct container_array **sort_names(const struct container *c, struct container_input *in)
-{
-    struct container_array **sorted = malloc((c->count + 1) * sizeof *sorted);
-
-    if (!sorted) {
-        (void)container_no_memory(in);
-        return NULL;
-    }
-    for (size_t i = 0; i < c->count; i++)
-        sorted[i] = &c->arrays[i];
-    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
-    return sorted;
-}
-
-/* Sees to it that names tell the arrays apart. */
-static bool names_differ(const struct container *c, struct container_input *in)
-{
-    struct container_array **sorted;
-    char shown[NAME_ARRAY_MAX];
-    bool good = true;
-
-    if (container_names_differ(c))
-        return true;
-    sorted = sort_names(c, in);
-    if (!sorted)
-        return false;
-    for (size_t i = 1; i < c->count && good; i++)
-        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            good = container_wrong(in,
-                                   c->text ? c->text_offset + (uint64_t)(sorted[i]->name - c->text)
-                                           : sorted[i]->offset,
-                                   "two arrays are called %s", name_array(shown, sorted[i]->name));
-    free(sorted);
-    return good;
-}
-
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool container_number_names(struct container *c, struct container_input *in)
+/* Sees to it that names tell the arrays apart: numbers those that are equal, or refuses them. */
+static bool tell_apart(struct container *c, struct container_input *in, bool number)
 {
     struct container_array **sorted;
+    char shown[NAME_ARRAY_MAX];
     const char **names;
     bool good;
 
     if (container_names_differ(c))
         return true;
-    sorted = sort_names(c, in);
-    if (!sorted)
-        return false;
-    names = malloc(c->count * sizeof *names);
-    for (size_t i = 0; names && i < c->count; i++)
+    sorted = malloc((c->count + 1) * sizeof *sorted);
+    names = malloc((c->count + 1) * sizeof *names);
+    good = (sorted && names) || container_no_memory(in);
+    for (size_t i = 0; good && i < c->count; i++)
+        sorted[i] = &c->arrays[i];
+    if (good)
+        qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
+    for (size_t i = 0; good && i < c->count; i++)
         names[i] = sorted[i]->name;
-    good = names;
-    for (size_t i = 1, number = 1; i < c->count && good; i++) {
+    for (size_t i = 1, last = 1; good && i < c->count; i++) {
         if (strcmp(names[i], names[i - 1]) != 0) {
-            number = 1;
+            last = 1;
+            continue;
+        }
+        if (!number) {
+            good = container_wrong(
+                in, c->text ? c->text_offset + (uint64_t)(names[i] - c->text) : sorted[i]->offset,
+                "two arrays are called %s", name_array(shown, names[i]));
             continue;
         }
         do
-            sorted[i]->name = container_note(c, "%s#%zu", names[i], ++number);
+            sorted[i]->name = container_note(c, "%s#%zu", names[i], ++last);
         while (sorted[i]->name &&
                bsearch(&sorted[i]->name, names, c->count, sizeof *names, compare_texts));
-        good = sorted[i]->name;
+        good = sorted[i]->name || container_no_memory(in);
     }
     free(names);
     free(sorted);
-    return good || container_no_memory(in);
+    return good;
+}
+
+bool container_number_names(struct container *c, struct container_input *in)
+{
+    return tell_apart(c, in, true);
 }
 
 struct container *container_open(const struct container_format *format, struct container_input *in)
@@ -354,7 +331,7 @@ struct container *container_open(const struct container_format *format, struct c
         return NULL;
     }
     c->format = format;
-    if (format->read(c, in) && names_differ(c, in))
+    if (format->read(c, in) && tell_apart(c, in, false))
         return c;
     container_close(c);
     return NULL;
