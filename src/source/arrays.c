@@ -12,7 +12,7 @@
 #include "sys/grow.h"
 #include "sys/plural.h"
 
-/* Reasons for which arrays are skipped that have a warning of their own; the rest share one. */
+/* Reasons for which arrays are skipped that have a warning of their own; the rest share one, the last. */
 #define REASONS_MAX 8
 
 const struct container_format *arrays_asked(const struct source_options *options)
@@ -74,20 +74,14 @@ struct warned {
     size_t count;
 };
 
-/* Such warnings; the last one stands for all others. */
-struct warned_list {
-    struct warned reasons[REASONS_MAX + 1];
-};
-
 /* The reason of the warning. */
 static const char *reason_of(const struct container_array *a)
 {
     return a->unreadable ? a->unreadable : a->warning;
 }
 
-static void note_warned(struct warned_list *list, const struct container_array *a)
+static void note_warned(struct warned r[REASONS_MAX + 1], const struct container_array *a)
 {
-    struct warned *r = list->reasons;
     size_t i = 0;
 
     while (i < REASONS_MAX && r[i].first &&
@@ -99,14 +93,15 @@ static void note_warned(struct warned_list *list, const struct container_array *
     r[i].count++;
 }
 
-static void warn_all(const struct source *s, const struct warned_list *list, const char *skipped)
+static void warn_all(const struct source *s, const struct warned r[REASONS_MAX + 1],
+                     const char *skipped)
 {
-    const size_t others = list->reasons[REASONS_MAX].count;
+    const size_t others = r[REASONS_MAX].count;
     char shown[NAME_ARRAY_MAX], more[48];
 
-    for (size_t i = 0; i < REASONS_MAX && list->reasons[i].first; i++) {
-        const struct container_array *a = list->reasons[i].first;
-        const size_t count = list->reasons[i].count;
+    for (size_t i = 0; i < REASONS_MAX && r[i].first; i++) {
+        const struct container_array *a = r[i].first;
+        const size_t count = r[i].count;
         const struct error why =
             a->unreadable ? container_why(a) : error_advised(NO_ADVICE, "%s", a->warning);
 
@@ -186,7 +181,7 @@ static bool is_picked(const struct container_array *a, const struct source_optio
 static bool pick(struct source *s)
 {
     struct container *c = s->container;
-    struct warned_list skipped = {{{NULL, 0}}}, ignored = {{{NULL, 0}}};
+    struct warned skipped[REASONS_MAX + 1] = {{NULL, 0}}, ignored[REASONS_MAX + 1] = {{NULL, 0}};
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
     if (!s->picks)
@@ -202,11 +197,11 @@ static bool pick(struct source *s)
         if (!is_wanted(s->options.wanted, a->name, picked))
             continue;
         if (!picked) {
-            note_warned(&skipped, a);
+            note_warned(skipped, a);
             continue;
         }
         if (!a->unreadable && a->warning && a->warning[0])
-            note_warned(&ignored, a);
+            note_warned(ignored, a);
         if (a->unreadable && s->options.as_bytes) {
             const uint64_t bytes = make_bytes(a);
 
@@ -218,8 +213,8 @@ static bool pick(struct source *s)
     }
     if (s->options.part.begin > 0) /* of all who read parts, one warns */
         return true;
-    warn_all(s, &skipped, "skipped ");
-    warn_all(s, &ignored, "ignored attributes of ");
+    warn_all(s, skipped, "skipped ");
+    warn_all(s, ignored, "ignored attributes of ");
     return true;
 }
 
