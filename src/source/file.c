@@ -181,7 +181,7 @@ static uint64_t pick_bytes(const struct source_pick *pick)
 {
     const struct container_array *a = pick->array;
 
-    return a->tiles ? tiles_count(a) * tiles_bytes(a) : pick->elements * element_size(a->type);
+    return a->tiles ? a->tiles->count * tiles_bytes(a) : pick->elements * element_size(a->type);
 }
 
 /* Sets the order of the first `count` of o->picks, of which those of more elements than `most` are
@@ -336,7 +336,7 @@ static uint64_t claim_tiles(const struct source *s, struct claim *claim,
                             size_t bytes)
 {
     const struct file_state *f = s->state;
-    const uint64_t left = tiles_count(a) - number, most = bytes / tiles_bytes(a);
+    const uint64_t left = a->tiles->count - number, most = bytes / tiles_bytes(a);
     uint64_t count = left / 2 / f->workers, offset;
 
     count = count < most ? count : most;

@@ -42,11 +42,6 @@ struct tile {
     struct codec_memory *memory;
 };
 
-uint64_t tiles_count(const struct container_array *a)
-{
-    return a->tiles ? a->tiles->count : 1;
-}
-
 uint64_t tiles_bytes(const struct container_array *a)
 {
     uint64_t bytes = a->tiles->elements * element_size(a->type);

@@ -18,9 +18,6 @@
 /* The tile of a worker, which nobody else uses. NULL before the first. */
 struct tile;
 
-/* The number of tiles of an array; 1 if it is not stored in tiles. */
-uint64_t tiles_count(const struct container_array *a);
-
 /* Bytes of a tile, to divide the work; at least 1. */
 uint64_t tiles_bytes(const struct container_array *a);
 
