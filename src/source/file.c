@@ -523,7 +523,7 @@ static bool inflate_whole_array(struct source *s, struct claim *claim)
     uint64_t begun;
     bool good;
 
-    if (!inflate_possible_at_once() || a->record_elements > 0 || claim->count < a->elements ||
+    if (!inflate_possible_at_once || a->record_elements > 0 || claim->count < a->elements ||
         a->compressed > AT_ONCE_MAX || a->length > AT_ONCE_MAX || a->before > AT_ONCE_BEFORE ||
         !mapping_room_take(&claim->whole, (size_t)a->compressed + 1) ||
         !mapping_room_take(&claim->content, (size_t)length + 1) ||

@@ -347,7 +347,7 @@ static const struct format *find_compression(const struct format *asked, const v
 
     if (asked && (asked->compression == COMPRESSION_NONE || !asked->recognise(bytes, size)))
         return NULL;
-    return found && (found->compression == COMPRESSION_ZSTD || inflate_possible()) ? found : NULL;
+    return found && (found->compression == COMPRESSION_ZSTD || inflate_possible) ? found : NULL;
 }
 
 enum compression formats_compression(const struct source_options *options, const void *bytes,
@@ -375,7 +375,7 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
     found = find_compression(asked, magic, (size_t)got);
     if (asked && !found)
         return source_error(s, ERROR_DATA, "%s",
-                            asked->compression != COMPRESSION_ZSTD && !inflate_possible()
+                            asked->compression != COMPRESSION_ZSTD && !inflate_possible
                                 ? "cannot be decompressed: this program was built without zlib"
                                 : asked->wrong);
     if (!found)

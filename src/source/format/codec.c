@@ -44,7 +44,7 @@ unsigned char *codec_room(struct codec_memory *m, size_t size)
 static const char *decode_zlib(struct codec_memory *m, const unsigned char *from, size_t size,
                                unsigned char *to, size_t out)
 {
-    if (!inflate_possible())
+    if (!inflate_possible)
         return "compressed by zlib, without which this program was built";
     if (!m->inflate)
         m->inflate = inflate_open();

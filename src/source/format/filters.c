@@ -45,7 +45,7 @@ static const char *undo_shuffle(struct codec_memory *m, const struct container_f
 static const char *refuse_deflate(const struct container_filter *f)
 {
     (void)f;
-    return inflate_possible() ? NULL : "it needs zlib, without which this program was built";
+    return inflate_possible ? NULL : "it needs zlib, without which this program was built";
 }
 
 /* Undoes a filter that is a codec and nothing else. */

@@ -9,7 +9,9 @@
 
 #ifdef HAVE_ZLIB
 #    include <zlib.h>
+const bool inflate_possible = true;
 #else
+const bool inflate_possible = false;
 /* Without zlib the rest is compiled and never run: no array counts as compressed. */
 typedef unsigned uInt;
 typedef unsigned char Bytef;
@@ -31,7 +33,9 @@ enum { Z_OK, Z_STREAM_END, Z_BUF_ERROR, Z_MEM_ERROR, Z_NO_FLUSH, Z_FINISH, MAX_W
 
 #ifdef HAVE_LIBDEFLATE
 #    include <libdeflate.h>
+const bool inflate_possible_at_once = true;
 #else
+const bool inflate_possible_at_once = false;
 struct libdeflate_decompressor;
 #endif
 
@@ -54,24 +58,6 @@ struct inflate {
     const char *error;
     unsigned char buffer[PIECE];
 };
-
-bool inflate_possible(void)
-{
-#ifdef HAVE_ZLIB
-    return true;
-#else
-    return false;
-#endif
-}
-
-bool inflate_possible_at_once(void)
-{
-#ifdef HAVE_LIBDEFLATE
-    return true;
-#else
-    return false;
-#endif
-}
 
 struct inflate *inflate_open(void)
 {

@@ -12,8 +12,7 @@
 #include "source/format/container.h"
 
 /* Whether there is zlib; and whether there is libdeflate, too. */
-bool inflate_possible(void);
-bool inflate_possible_at_once(void);
+extern const bool inflate_possible, inflate_possible_at_once;
 
 /* Whether a member of gzip begins with these bytes, 10 of which decide by 34 bits; or a stream of
    zlib, by 16. */

@@ -186,7 +186,7 @@ static bool read_member(struct zip *z, const struct zip_member *m, struct contai
         return leave_out(array, named, "encrypted");
     if (m->method != ZIP_STORED && m->method != ZIP_DEFLATED)
         return leave_out(array, named, "compressed by another method than deflate");
-    if (m->method == ZIP_DEFLATED && !inflate_possible())
+    if (m->method == ZIP_DEFLATED && !inflate_possible)
         return leave_out(array, named, "compressed by deflate, for which this program lacks zlib");
     if (m->method == ZIP_STORED && m->compressed != m->size) {
         (void)container_wrong(z->in, m->at, "%" PRIu64 " byte%s stored as %" PRIu64, m->size,
