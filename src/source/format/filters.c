@@ -209,9 +209,9 @@ static const char *undo_lz4(struct codec_memory *m, const struct container_filte
 enum { BITSHUFFLE_ELEMENT = 2, BITSHUFFLE_BLOCK, BITSHUFFLE_CODEC };
 enum { BITSHUFFLE_PLAIN = 0, BITSHUFFLE_LZ4 = 2, BITSHUFFLE_ZSTD = 3 };
 
-static bool is_bitshuffle_compressed(const struct container_filter *f)
+static bool is_bitshuffle_plain(const struct container_filter *f)
 {
-    return f->values[BITSHUFFLE_CODEC] != BITSHUFFLE_PLAIN;
+    return f->values[BITSHUFFLE_CODEC] == BITSHUFFLE_PLAIN;
 }
 
 static const char *refuse_bitshuffle(const struct container_filter *f)
@@ -233,7 +233,7 @@ static const char *undo_bitshuffle(struct codec_memory *m, const struct containe
 {
     const unsigned char *const end = from + size;
     const enum codec codec = f->values[BITSHUFFLE_CODEC] == BITSHUFFLE_LZ4 ? CODEC_LZ4 : CODEC_ZSTD;
-    const bool compressed = is_bitshuffle_compressed(f);
+    const bool compressed = !is_bitshuffle_plain(f);
     const size_t element = f->values[BITSHUFFLE_ELEMENT];
     size_t block = f->values[BITSHUFFLE_BLOCK], left = out / element;
 
@@ -463,18 +463,18 @@ enum {
 };
 enum { NBIT_CLASS_ATOMIC = 1 };
 
-static bool is_nbit_packed(const struct container_filter *f)
+static bool is_nbit_plain(const struct container_filter *f)
 {
-    return f->values[NBIT_PLAIN] == 0;
+    return f->values[NBIT_PLAIN] != 0;
 }
 
 static const char *refuse_nbit(const struct container_filter *f)
 {
     const uint32_t size = f->values[NBIT_SIZE], bits = f->values[NBIT_BITS];
 
-    return !is_nbit_packed(f) || (f->values[NBIT_CLASS] == NBIT_CLASS_ATOMIC && size > 0 &&
-                                  size <= 8 && f->values[NBIT_ORDER] <= 1 && bits > 0 &&
-                                  bits <= 8 * size && f->values[NBIT_OFFSET] <= 8 * size - bits)
+    return is_nbit_plain(f) || (f->values[NBIT_CLASS] == NBIT_CLASS_ATOMIC && size > 0 &&
+                                size <= 8 && f->values[NBIT_ORDER] <= 1 && bits > 0 &&
+                                bits <= 8 * size && f->values[NBIT_OFFSET] <= 8 * size - bits)
                ? NULL
                : "its elements are no numbers of at most 64 bits";
 }
@@ -487,7 +487,7 @@ static const char *undo_nbit(struct codec_memory *m, const struct container_filt
     const unsigned bits = f->values[NBIT_BITS];
 
     (void)m;
-    if (!is_nbit_packed(f)) { /* then `bits` may be any number */
+    if (is_nbit_plain(f)) { /* then `bits` may be any number */
         memcpy(to, from, out);
         return NULL;
     }
@@ -689,16 +689,15 @@ static const char *undo_szip(struct codec_memory *m, const struct container_filt
 static const struct filter filters[] = {
     [CONTAINER_SHUFFLE] = {.name = "shuffle",
                            .number = 2,
+                           .keeps_size = always,
                            .refusal = refuse_shuffle,
                            .undo = undo_shuffle},
     [CONTAINER_DEFLATE] = {.name = "deflate",
                            .number = 1,
-                           .compresses = always,
                            .refusal = refuse_deflate,
                            .undo = undo_codec,
                            .codec = CODEC_ZLIB},
     [CONTAINER_GZIP] = {.name = "gzip",
-                        .compresses = always,
                         .refusal = refuse_deflate,
                         .undo = undo_codec,
                         .codec = CODEC_GZIP},
@@ -706,55 +705,35 @@ static const struct filter filters[] = {
                               .number = 3,
                               .checksum = fletcher32,
                               .undo = undo_checksum},
-    [CONTAINER_ZSTD] = {.name = "zstd",
-                        .number = 32015,
-                        .compresses = always,
-                        .undo = undo_codec,
-                        .codec = CODEC_ZSTD},
-    [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = always, .undo = undo_lz4},
-    [CONTAINER_LZF] = {.name = "lzf",
-                       .number = 32000,
-                       .compresses = always,
-                       .undo = undo_codec,
-                       .codec = CODEC_LZF},
+    [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .undo = undo_codec, .codec = CODEC_ZSTD},
+    [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .undo = undo_lz4},
+    [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .undo = undo_codec, .codec = CODEC_LZF},
     [CONTAINER_BITSHUFFLE] = {.name = "bitshuffle",
                               .number = 32008,
-                              .compresses = is_bitshuffle_compressed,
+                              .keeps_size = is_bitshuffle_plain,
                               .refusal = refuse_bitshuffle,
                               .undo = undo_bitshuffle},
     [CONTAINER_SCALEOFFSET] = {.name = "scaleoffset",
                                .number = 6,
-                               .compresses = always,
                                .refusal = refuse_scaleoffset,
                                .undo = undo_scaleoffset},
     [CONTAINER_NBIT] = {.name = "nbit",
                         .number = 5,
-                        .compresses = is_nbit_packed,
+                        .keeps_size = is_nbit_plain,
                         .refusal = refuse_nbit,
                         .undo = undo_nbit},
-    [CONTAINER_FIELDS] = {.name = "fields",
-                          .compresses = always,
-                          .refusal = refuse_fields,
-                          .undo = undo_fields},
-    [CONTAINER_FIELD] = {.name = "field",
-                         .compresses = always,
-                         .refusal = refuse_field,
-                         .undo = undo_field},
-    [CONTAINER_REPEAT] = {.name = "repeat", .compresses = always, .undo = undo_repeat},
-    [CONTAINER_SZIP] = {.name = "szip",
-                        .number = 4,
-                        .allocates = true,
-                        .compresses = always,
-                        .refusal = refuse_szip,
-                        .undo = undo_szip},
-    [CONTAINER_BLOSC] = {.name = "blosc",
-                         .number = 32001,
-                         .compresses = always,
-                         .undo = undo_blosc},
+    [CONTAINER_FIELDS] = {.name = "fields", .refusal = refuse_fields, .undo = undo_fields},
+    [CONTAINER_FIELD] = {.name = "field", .refusal = refuse_field, .undo = undo_field},
+    [CONTAINER_REPEAT] = {.name = "repeat", .undo = undo_repeat},
+    [CONTAINER_SZIP] =
+        {.name = "szip", .number = 4, .allocates = true, .refusal = refuse_szip, .undo = undo_szip},
+    [CONTAINER_BLOSC] = {.name = "blosc", .number = 32001, .undo = undo_blosc},
     [CONTAINER_CRC32C] = {.name = "crc32c", .checksum = filter_crc32c, .undo = undo_checksum},
-    [CONTAINER_DELTA] = {.name = "delta", .refusal = refuse_delta, .undo = undo_delta},
+    [CONTAINER_DELTA] = {.name = "delta",
+                         .keeps_size = always,
+                         .refusal = refuse_delta,
+                         .undo = undo_delta},
     [CONTAINER_GGML] = {.name = "ggml",
-                        .compresses = always,
                         .refusal = refuse_ggml,
                         .undo = undo_ggml,
                         .reduce = reduce_ggml},
@@ -767,7 +746,9 @@ const struct filter *filter_of(enum container_filter_kind kind)
 
 bool filter_compresses(const struct container_filter *f)
 {
-    return filters[f->kind].compresses && filters[f->kind].compresses(f);
+    const struct filter *filter = &filters[f->kind];
+
+    return !filter->checksum && !(filter->keeps_size && filter->keeps_size(f));
 }
 
 bool filter_is_layout(const struct container_filter *f)

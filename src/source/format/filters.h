@@ -18,8 +18,8 @@ struct filter {
     /* Whether undo() allocates memory, which is lost if it is interrupted: `from` must not be mapped. */
     bool allocates;
 
-    /* Whether it gives another number of bytes than it takes, besides `checksum`; NULL: it does not. */
-    bool (*compresses)(const struct container_filter *f);
+    /* Whether it gives as many bytes as it takes. NULL: it compresses, or adds a checksum. */
+    bool (*keeps_size)(const struct container_filter *f);
 
     /* Why tiles with these parameters cannot be read; NULL: they can, whatever they are. */
     const char *(*refusal)(const struct container_filter *f);
@@ -42,7 +42,7 @@ const struct filter *filter_of(enum container_filter_kind kind);
 /* Finds the filter with this number. False if it is not supported. */
 bool filter_find(int number, enum container_filter_kind *kind);
 
-/* Its row's `compresses`. */
+/* Whether a filter gives another number of bytes than it takes, besides a checksum. */
 bool filter_compresses(const struct container_filter *f);
 
 /* Why tiles with this filter cannot be read: its row's `refusal`. */
