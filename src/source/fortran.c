@@ -18,7 +18,6 @@
 
 struct fortran_reader {
     struct reader base;
-    uint64_t skip;   /* bytes before the first record that are still to be read */
     uint64_t unit;   /* bytes that a record has a multiple of */
     uint64_t at;     /* offset of the next byte */
     uint64_t begin;  /* of the part's first marker */
@@ -173,12 +172,6 @@ static ptrdiff_t fortran_read(struct reader *reader, void *buffer, size_t size)
     ptrdiff_t got;
     size_t done = 0;
 
-    if (r->skip > 0) {
-        got = reader_read(r->base.input, buffer, size < r->skip ? size : (size_t)r->skip);
-        r->skip -= got > 0 ? (uint64_t)got : 0;
-        r->at += got > 0 ? (uint64_t)got : 0;
-        return got;
-    }
     /* Bytes that have been read are returned before more are waited for. */
     while (done < size && (done == 0 || r->size > 0)) {
         if (r->left > 0) {
@@ -214,7 +207,7 @@ struct reader *fortran_reader_open(struct source *s, const struct source_record 
 
     if (!r)
         return NULL;
-    r->skip = skip;
+    r->base.skip = r->at = skip;
     r->unit = record->bytes > 0 ? record->bytes : s->info.element_size;
     return &r->base;
 }

@@ -47,12 +47,19 @@ void *reader_open(struct source *s, struct reader *input,
     return r;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): readers lie on each other */
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 {
     size_t count = r->pushed < size ? r->pushed : size;
+    ptrdiff_t got;
 
     if (size == 0) /* a decoder reads on until it has a byte */
         return 0;
+    if (count == 0 && r->skip > 0) {
+        got = reader_read(r->input, buffer, size < r->skip ? size : (size_t)r->skip);
+        r->skip -= got > 0 ? (uint64_t)got : 0;
+        return got;
+    }
     if (count == 0)
         return r->read(r, buffer, size);
     memcpy(buffer, r->pushed_bytes + READER_PUSHED_MAX - r->pushed, count);

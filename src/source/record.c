@@ -11,7 +11,6 @@
 
 struct record_reader {
     struct reader base;
-    uint64_t skip;              /* bytes before the first record that are still to be read */
     uint64_t at;                /* bytes read */
     uint64_t begin, end, bytes; /* of the field in a record, and of a record */
     uint64_t place;             /* in a record, of the next byte */
@@ -71,12 +70,6 @@ static ptrdiff_t record_read(struct reader *reader, void *buffer, size_t size)
     ptrdiff_t got;
     size_t taken = 0;
 
-    if (r->skip > 0) {
-        got = reader_read(r->base.input, buffer, size < r->skip ? size : (size_t)r->skip);
-        r->skip -= got > 0 ? (uint64_t)got : 0;
-        r->at += got > 0 ? (uint64_t)got : 0;
-        return got;
-    }
     while (taken == 0 && size > 0) {
         got = reader_read(r->base.input, r->piece, bytes_before(r, size));
         if (got == 0 && r->place > 0) {
@@ -99,7 +92,7 @@ struct reader *record_reader_open(struct source *s, const struct source_record *
 
     if (!r)
         return NULL;
-    r->skip = skip;
+    r->base.skip = r->at = skip;
     r->begin = record->offset;
     r->end = record->offset + record->elements * element_size(s->info.type);
     r->bytes = record->bytes;
