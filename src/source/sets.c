@@ -128,33 +128,24 @@ static char *read_text(const char *path, struct error *error)
     return text;
 }
 
-/* An index, and what its names are in. Its path and its name are on the heap. */
-struct index {
-    struct source_index base;
-    struct source_place *places; /* as base.places; paths are on the heap, one for each file */
-    size_t room;
-    char *text;
-};
-
-static void free_index(struct index *index)
+static void free_index(struct source_index *index)
 {
-    for (size_t i = 0; i < index->base.count; i++)
+    for (size_t i = 0; i < index->count; i++)
         if (i == 0 || index->places[i].path != index->places[i - 1].path)
-            free((char *)(uintptr_t)index->places[i].path);
+            free(index->places[i].path);
     free(index->places);
     free(index->text);
-    free((char *)(uintptr_t)index->base.path);
-    free((char *)(uintptr_t)index->base.name);
+    free(index->path);
+    free(index->name);
     free(index);
 }
 
 /* Adds a place. False without memory. */
-static bool add_place(struct index *index, const char *file, const char *array)
+static bool add_place(struct source_index *index, char *file, const char *array)
 {
-    if (!GROW(index->places, index->room, index->base.count + 1))
+    if (!GROW(index->places, index->room, index->count + 1))
         return false;
-    index->base.places = index->places;
-    index->places[index->base.count++] = (struct source_place){.path = file, .array = array};
+    index->places[index->count++] = (struct source_place){.path = file, .array = array};
     return true;
 }
 
@@ -168,7 +159,7 @@ static int compare_places(const void *a, const void *b)
 
 /* Reads the places of an index: the object "weight_map", whose names and values are decoded where
    they stand in the text. */
-static bool read_places(struct index *index, struct error *error)
+static bool read_places(struct source_index *index, struct error *error)
 {
     char *const text = index->text;
     bool found = false, plain = true, room = true;
@@ -188,7 +179,7 @@ static bool read_places(struct index *index, struct error *error)
         json_read_begin(&json, '{');
         while (plain && room && json_read_more(&json, '}')) {
             const char *array = json_read_key_here(&json);
-            const char *file = json_read_string_here(&json);
+            char *file = json_read_string_here(&json);
 
             if (!file)
                 break;
@@ -207,28 +198,28 @@ static bool read_places(struct index *index, struct error *error)
         return error_set(error, ERROR_DATA, "byte %td: the index is malformed", json.at - text);
     if (!found)
         return error_set(error, ERROR_DATA, "the index has no weight_map");
-    return index->base.count > 0 ||
+    return index->count > 0 ||
            error_set(error, ERROR_DATA, "the weight_map of the index names no arrays");
 }
 
 /* Puts the places in order, each once, and makes paths of the names of files, each of which is
    added to the list. */
-static void sort_places(struct index *index, struct list *files)
+static void sort_places(struct source_index *index, struct list *files)
 {
-    const char *path = index->base.path, *slash = strrchr(path, '/'), *file = NULL;
-    const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->base.count;
+    const char *path = index->path, *slash = strrchr(path, '/'), *file = NULL;
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->count;
     struct source_place *places = index->places;
 
     if (all > 0)
         qsort(places, all, sizeof *places, compare_places);
-    index->base.count = 0;
+    index->count = 0;
     for (size_t i = 0; i < all; i++) {
-        struct source_place *last = index->base.count > 0 ? &places[index->base.count - 1] : NULL;
+        struct source_place *last = index->count > 0 ? &places[index->count - 1] : NULL;
         char *joined;
 
         if (file && strcmp(file, places[i].path) == 0) {
             if (strcmp(last->array, places[i].array) != 0)
-                places[index->base.count++] = (struct source_place){last->path, places[i].array};
+                places[index->count++] = (struct source_place){last->path, places[i].array};
             continue;
         }
         file = places[i].path;
@@ -237,7 +228,7 @@ static void sort_places(struct index *index, struct list *files)
             files->failed = true;
             return;
         }
-        places[index->base.count++] = (struct source_place){joined, places[i].array};
+        places[index->count++] = (struct source_place){joined, places[i].array};
         add(files, strdup(joined));
     }
 }
@@ -247,7 +238,7 @@ static void sort_places(struct index *index, struct list *files)
 static bool add_index(struct source_set *set, struct list *files, char *path, struct error *error,
                       const char **about)
 {
-    struct index *index = calloc(1, sizeof *index);
+    struct source_index *index = calloc(1, sizeof *index);
     char quoted[ESCAPE_QUOTE_MAX];
 
     if (!index || !path) {
@@ -255,16 +246,16 @@ static bool add_index(struct source_set *set, struct list *files, char *path, st
         free(path);
         return error_memory(error);
     }
-    *about = index->base.path = path;
-    index->base.format = SOURCE_SAFETENSORS;
-    index->base.next = set->index;
-    set->index = &index->base;
-    index->base.name = strdup(escape_quote(quoted, path));
-    if (!index->base.name)
+    *about = index->path = path;
+    index->format = SOURCE_SAFETENSORS;
+    index->next = set->index;
+    set->index = index;
+    index->name = strdup(escape_quote(quoted, path));
+    if (!index->name)
         return error_memory(error);
     index->text = read_text(path, error);
     if (!index->text || !read_places(index, error)) {
-        index->base.count = 0; /* its paths are none yet */
+        index->count = 0; /* its paths are none yet */
         return false;
     }
     sort_places(index, files);
@@ -400,14 +391,14 @@ void source_set_check(const struct source_set *set)
 static bool add_names(struct source_set *set, struct list *files, const char *path,
                       const struct list *names, enum source_format format)
 {
-    struct index *index = calloc(1, sizeof *index);
+    struct source_index *index = calloc(1, sizeof *index);
     bool good = index;
 
     if (!index)
         return false;
-    index->base.format = format;
-    index->base.next = set->index;
-    set->index = &index->base;
+    index->format = format;
+    index->next = set->index;
+    set->index = index;
     for (size_t i = 0; good && i < names->count; i++) {
         char *joined = join(path, strlen(path), names->names[i]);
 
@@ -483,9 +474,9 @@ void source_set_free(struct source_set *set)
         free(set->paths[i]);
     free(set->paths);
     while (set->index) {
-        struct index *index = (struct index *)(uintptr_t)set->index;
+        struct source_index *index = set->index;
 
-        set->index = index->base.next;
+        set->index = index->next;
         free_index(index);
     }
     *set = (struct source_set){.log = set->log};

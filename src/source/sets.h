@@ -11,9 +11,9 @@
 struct source_set {
     char **paths; /* of the files, each on the heap */
     size_t count, room;
-    const struct source_index *index; /* the format that they should have, and the arrays that they
+    struct source_index *index; /* the format that they should have, and the arrays that they
                                          should hold; NULL: unknown */
-    const struct log *log;            /* of warnings, set by the caller; NULL: they are dropped */
+    const struct log *log;      /* of warnings, set by the caller; NULL: they are dropped */
 };
 
 /* Adds the files that `path` stands for: those that an index names, in the order of their names, or

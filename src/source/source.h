@@ -86,14 +86,15 @@ struct source_wanted {
    files and then by the names of the arrays. It does not change. The files of a directory, whose arrays
    are unknown, have a place each, without an array. */
 struct source_index {
-    const struct source_index *next; /* another index; NULL for none */
-    const char *path, *name;         /* the path of the index, and its name in messages; NULL for a
-                                        directory */
-    enum source_format format;       /* that the files should have */
-    const struct source_place {
-        const char *path, *array;
+    struct source_index *next; /* another index; NULL for none */
+    char *path, *name; /* the path of the index, and its name in messages; NULL for a directory */
+    enum source_format format; /* that the files should have */
+    struct source_place {
+        char *path; /* one of each file */
+        const char *array;
     } * places;
-    size_t count;
+    size_t count, room; /* places, and those there is memory for */
+    char *text;         /* that the names of arrays are in */
 };
 
 /* A part of an input that can be read at any offset: the elements whose first bytes lie at
