@@ -641,27 +641,27 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
         run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;
     }
-    if (in->connected && !source_probe_connected(in->source, &options)) {
+    if (!in->source) {
+        in->source = source_connect(in->path, &options, error);
+        in->connected = true;
+    }
+    if (!in->source || (in->connected && !source_probe(in->source, &options))) {
+        if (!in->opened) /* whatever it is */
+            forget_later_bytes(session, later_input_bytes(session->options, in->path));
         run->source = in->source;
         in->source = NULL;
         return false;
     }
     in->connected = false;
-    if (!in->source)
-        in->source = source_probe(in->path, &options, error);
-    if (!in->opened) {
-        if (!in->source) /* whatever it is */
-            forget_later_bytes(session, later_input_bytes(session->options, in->path));
-        else if (!plan_pass(session, in)) {
-            *error = *source_why(in->source);
-            return false;
-        }
+    if (!in->opened && !plan_pass(session, in)) {
+        *error = *source_why(in->source);
+        return false;
     }
     options.undecoded = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
     options.in_order = in->plan.how == PLAN_IN_ORDER;
     run->source = in->source;
     in->source = NULL;
-    return run->source && source_open_probed(run->source, &options, workers);
+    return source_open_probed(run->source, &options, workers);
 }
 
 /* Sets the missing values of the input. False, with the reason in the source, if one of the user's

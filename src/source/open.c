@@ -770,14 +770,6 @@ struct source *source_connect(const char *path, const struct source_options *opt
     return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, error);
 }
 
-struct source *source_probe(const char *path, const struct source_options *options,
-                            struct error *error)
-{
-    struct source *s = source_connect(path, options, error);
-
-    return !s || begin_format(s) ? s : give_up(s, error);
-}
-
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts)
 {
     *facts = (struct source_facts){.compressed = s->info.compression == COMPRESSION_ZSTD,
@@ -807,16 +799,15 @@ bool source_open_probed(struct source *s, const struct source_options *options, 
     return (open_format(s, workers) && has_wanted(s)) || note_unknown(options);
 }
 
-bool source_probe_connected(struct source *s, const struct source_options *options)
+bool source_probe(struct source *s, const struct source_options *options)
 {
     set_options(s, options);
-    return begin_format(s);
+    return begin_format(s) || note_unknown(options);
 }
 
 bool source_open_connected(struct source *s, const struct source_options *options, unsigned workers)
 {
-    return source_probe_connected(s, options) ? source_open_probed(s, options, workers)
-                                              : note_unknown(options);
+    return source_probe(s, options) && source_open_probed(s, options, workers);
 }
 
 struct source *source_renew(struct source *s, const struct source_options *options,

@@ -347,20 +347,16 @@ bool source_look(const char *path, const struct source_options *options, struct 
  * The steps of source_open, for callers that plan how to read the input from its facts.
  */
 
-/* Opens `path`, and reads its first bytes. NULL on failure. Until source_open_probed, only
-   source_find_facts and source_close may be called with the source. */
-struct source *source_probe(const char *path, const struct source_options *options,
-                            struct error *error);
-
 /* Opens `path`, and reads nothing of it: an input in order may have nothing to read yet. NULL on
    failure. Until source_open_connected, only source_info, which knows whether the input is
    repeatable, and source_close may be called with the source. */
 struct source *source_connect(const char *path, const struct source_options *options,
                               struct error *error);
 
-/* Reads the first bytes of a connected source, which is a probed one then. False on failure; the
-   caller closes the source in any case. */
-bool source_probe_connected(struct source *s, const struct source_options *options);
+/* Reads the first bytes of a connected source, which is a probed one then: until source_open_probed,
+   only source_find_facts and source_close may be called with it. False on failure; the caller closes
+   the source in any case. */
+bool source_probe(struct source *s, const struct source_options *options);
 
 /* Reads the first bytes of a connected source, and goes on as source_open_probed does. */
 bool source_open_connected(struct source *s, const struct source_options *options,
