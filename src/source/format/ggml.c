@@ -330,29 +330,29 @@ static ALWAYS_INLINE void decode_tq2_0(const unsigned char *b, struct group *y)
         y[g].q = take_bits(b, g, 2) - 1;
 }
 
-/* X(number, name, elements, bytes, type of the values) */
-#define TYPES(X)                 \
-    X(2, q4_0, 32, 18, F32)      \
-    X(3, q4_1, 32, 20, F64)      \
-    X(6, q5_0, 32, 22, F32)      \
-    X(7, q5_1, 32, 24, F64)      \
-    X(8, q8_0, 32, 34, F32)      \
-    X(10, q2_k, 256, 84, F64)    \
-    X(11, q3_k, 256, 110, F32)   \
-    X(12, q4_k, 256, 144, F64)   \
-    X(13, q5_k, 256, 176, F64)   \
-    X(14, q6_k, 256, 210, F32)   \
-    X(15, q8_k, 256, 292, F64)   \
-    X(20, iq4_nl, 32, 18, F32)   \
-    X(23, iq4_xs, 256, 136, F32) \
-    X(34, tq1_0, 256, 54, F32)   \
-    X(35, tq2_0, 256, 66, F32)   \
-    X(39, mxfp4, 32, 17, F64)    \
-    X(40, nvfp4, 64, 36, F32)
+/* X(number, name, name in GGUF files, elements, bytes, type of the values) */
+#define TYPES(X)                           \
+    X(2, q4_0, "Q4_0", 32, 18, F32)        \
+    X(3, q4_1, "Q4_1", 32, 20, F64)        \
+    X(6, q5_0, "Q5_0", 32, 22, F32)        \
+    X(7, q5_1, "Q5_1", 32, 24, F64)        \
+    X(8, q8_0, "Q8_0", 32, 34, F32)        \
+    X(10, q2_k, "Q2_K", 256, 84, F64)      \
+    X(11, q3_k, "Q3_K", 256, 110, F32)     \
+    X(12, q4_k, "Q4_K", 256, 144, F64)     \
+    X(13, q5_k, "Q5_K", 256, 176, F64)     \
+    X(14, q6_k, "Q6_K", 256, 210, F32)     \
+    X(15, q8_k, "Q8_K", 256, 292, F64)     \
+    X(20, iq4_nl, "IQ4_NL", 32, 18, F32)   \
+    X(23, iq4_xs, "IQ4_XS", 256, 136, F32) \
+    X(34, tq1_0, "TQ1_0", 256, 54, F32)    \
+    X(35, tq2_0, "TQ2_0", 256, 66, F32)    \
+    X(39, mxfp4, "MXFP4", 32, 17, F64)     \
+    X(40, nvfp4, "NVFP4", 64, 36, F32)
 
 static const struct ggml_type types[] = {
-#define TYPE(number, name, elements, bytes, holds) \
-    [number] = {number, elements, bytes, ELEMENT_##holds},
+#define TYPE(number, name, shown, elements, bytes, holds) \
+    [number] = {number, shown, elements, bytes, ELEMENT_##holds},
     TYPES(TYPE)};
 
 const struct ggml_type *ggml_find(uint32_t number)
@@ -399,7 +399,7 @@ static ALWAYS_INLINE void decode(const struct ggml_type *type, const unsigned ch
     struct group y[GGML_ELEMENTS_MAX / GROUP];
 
     switch (type->number) {
-#define DECODE(number, name, elements, bytes, holds)                 \
+#define DECODE(number, name, shown, elements, bytes, holds)          \
     case number:                                                     \
         for (; blocks > 0; blocks--, from += (bytes)) {              \
             prefetch(from, bytes);                                   \
@@ -470,7 +470,7 @@ static ALWAYS_INLINE bool add_blocks(const struct ggml_type *type, const unsigne
     bool good = true;
 
     switch (type->number) {
-#define ADD(number, name, elements, bytes, holds)                             \
+#define ADD(number, name, shown, elements, bytes, holds)                      \
     case number:                                                              \
         while (blocks > 0 && good) {                                          \
             int count = 0;                                                    \

@@ -22,6 +22,7 @@
 /* A type of blocks. */
 struct ggml_type {
     unsigned number;          /* in GGUF files */
+    const char *name;         /* there */
     unsigned elements, bytes; /* of a block */
     enum element_type type;   /* f32 or f64, which holds every value exactly */
 };

@@ -35,7 +35,8 @@ enum value_type { VALUE_U32 = 4, VALUE_STRING = 8, VALUE_ARRAY = 9, VALUE_TYPES 
 /* Bytes of a value; 0 of strings and arrays. */
 static const unsigned char value_sizes[VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-/* Types of tensors, by their numbers: how many elements a block has, and how many bytes. */
+/* Types of tensors, by their numbers, that ggml.h does not decode: how many elements a block has, and how
+   many bytes. */
 struct kind {
     const char *name;
     bool read;
@@ -53,23 +54,14 @@ struct kind {
     }
 
 static const struct kind kinds[] = {
-    [0] = READ("F32", ELEMENT_F32, 4),    [1] = READ("F16", ELEMENT_F16, 2),
-    [2] = QUANTISED("Q4_0", 32, 18),      [3] = QUANTISED("Q4_1", 32, 20),
-    [6] = QUANTISED("Q5_0", 32, 22),      [7] = QUANTISED("Q5_1", 32, 24),
-    [8] = QUANTISED("Q8_0", 32, 34),      [9] = QUANTISED("Q8_1", 32, 36),
-    [10] = QUANTISED("Q2_K", 256, 84),    [11] = QUANTISED("Q3_K", 256, 110),
-    [12] = QUANTISED("Q4_K", 256, 144),   [13] = QUANTISED("Q5_K", 256, 176),
-    [14] = QUANTISED("Q6_K", 256, 210),   [15] = QUANTISED("Q8_K", 256, 292),
-    [16] = QUANTISED("IQ2_XXS", 256, 66), [17] = QUANTISED("IQ2_XS", 256, 74),
-    [18] = QUANTISED("IQ3_XXS", 256, 98), [19] = QUANTISED("IQ1_S", 256, 50),
-    [20] = QUANTISED("IQ4_NL", 32, 18),   [21] = QUANTISED("IQ3_S", 256, 110),
-    [22] = QUANTISED("IQ2_S", 256, 82),   [23] = QUANTISED("IQ4_XS", 256, 136),
-    [24] = READ("I8", ELEMENT_I8, 1),     [25] = READ("I16", ELEMENT_I16, 2),
-    [26] = READ("I32", ELEMENT_I32, 4),   [27] = READ("I64", ELEMENT_I64, 8),
-    [28] = READ("F64", ELEMENT_F64, 8),   [29] = QUANTISED("IQ1_M", 256, 56),
-    [30] = READ("BF16", ELEMENT_BF16, 2), [34] = QUANTISED("TQ1_0", 256, 54),
-    [35] = QUANTISED("TQ2_0", 256, 66),   [39] = QUANTISED("MXFP4", 32, 17),
-    [40] = QUANTISED("NVFP4", 64, 36),
+    [0] = READ("F32", ELEMENT_F32, 4),   [1] = READ("F16", ELEMENT_F16, 2),
+    [9] = QUANTISED("Q8_1", 32, 36),     [16] = QUANTISED("IQ2_XXS", 256, 66),
+    [17] = QUANTISED("IQ2_XS", 256, 74), [18] = QUANTISED("IQ3_XXS", 256, 98),
+    [19] = QUANTISED("IQ1_S", 256, 50),  [21] = QUANTISED("IQ3_S", 256, 110),
+    [22] = QUANTISED("IQ2_S", 256, 82),  [24] = READ("I8", ELEMENT_I8, 1),
+    [25] = READ("I16", ELEMENT_I16, 2),  [26] = READ("I32", ELEMENT_I32, 4),
+    [27] = READ("I64", ELEMENT_I64, 8),  [28] = READ("F64", ELEMENT_F64, 8),
+    [29] = QUANTISED("IQ1_M", 256, 56),  [30] = READ("BF16", ELEMENT_BF16, 2),
 };
 
 #define TYPE_Q8_1 9
@@ -184,20 +176,22 @@ static bool read_metadata(struct file *f)
 /* Sets the type, and how many bytes the elements have. */
 static bool take_type(const struct file *f, struct container_array *a, uint64_t type, uint64_t at)
 {
-    const struct kind *kind = type < KINDS && kinds[type].name ? &kinds[type] : NULL;
+    struct kind kind = type < KINDS ? kinds[type] : (struct kind){.name = NULL};
     const struct ggml_type *blocks = ggml_find((uint32_t)type);
     char name[CONTAINER_TYPE_MAX], shown[NAME_ARRAY_MAX];
 
-    if (!kind) {
+    if (blocks)
+        kind = (struct kind){blocks->name, false, blocks->type, blocks->elements, blocks->bytes};
+    if (!kind.name) {
         snprintf(name, sizeof name, "%" PRIu64, type);
         container_name_type(a, name);
         a->unreadable = "not known to this program";
         return true;
     }
-    container_name_type(a, kind->name);
-    a->type = blocks ? blocks->type : kind->type;
+    container_name_type(a, kind.name);
+    a->type = kind.type;
     a->big_endian = f->big;
-    if (!kind->read)
+    if (!kind.read)
         a->unreadable =
             type == TYPE_Q8_1
                 ? "of intermediate results, whose blocks have another size in some programs"
@@ -206,15 +200,15 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
                 ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
                 : NULL;
     if (!container_product(a, &a->elements) ||
-        __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
+        __builtin_mul_overflow(a->elements, kind.bytes, &a->length))
         return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
                                name_array(shown, a->name));
-    if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind->elements != 0)
+    if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind.elements != 0)
         return container_wrong(f->in, at,
                                "array %s: rows of %" PRIu64 " elements are not whole blocks of %u",
                                name_array(shown, a->name),
-                               a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind->elements);
-    if (!kind->read && !a->unreadable) {
+                               a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind.elements);
+    if (!kind.read && !a->unreadable) {
         const struct container_tiles t = {
             .filter_count = 1, .filters = {{.kind = CONTAINER_GGML, .values = {(uint32_t)type}}}};
 
@@ -223,7 +217,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
         f->in->scattered = true;
         a->big_endian = element_host_is_big();
     }
-    a->length /= kind->elements;
+    a->length /= kind.elements;
     return true;
 }
 
