@@ -41,8 +41,9 @@ unsigned char *codec_room(struct codec_memory *m, size_t size)
     return m->room;
 }
 
-static const char *decode_zlib(struct codec_memory *m, const unsigned char *from, size_t size,
-                               unsigned char *to, size_t out)
+/* Decompresses a stream of zlib, or members of gzip. */
+static const char *decode_deflated(struct codec_memory *m, bool gzip, const unsigned char *from,
+                                   size_t size, unsigned char *to, size_t out)
 {
     if (!inflate_possible)
         return "compressed by zlib, without which this program was built";
@@ -50,17 +51,8 @@ static const char *decode_zlib(struct codec_memory *m, const unsigned char *from
         m->inflate = inflate_open();
     if (!m->inflate)
         return error_no_memory;
-    return inflate_whole(m->inflate, from, size, to, out) ? NULL : inflate_error(m->inflate);
-}
-
-/* Decompresses members of gzip. */
-static const char *decode_gzip(struct codec_memory *m, const unsigned char *from, size_t size,
-                               unsigned char *to, size_t out)
-{
-    if (!m->inflate)
-        m->inflate = inflate_open();
-    if (!m->inflate)
-        return error_no_memory;
+    if (!gzip)
+        return inflate_whole(m->inflate, from, size, to, out) ? NULL : inflate_error(m->inflate);
     while (size > 0) {
         size_t used, got = out;
 
@@ -94,9 +86,8 @@ const char *codec_decode(struct codec_memory *m, enum codec codec, const unsigne
 {
     switch (codec) {
     case CODEC_ZLIB:
-        return decode_zlib(m, from, size, to, out);
     case CODEC_GZIP:
-        return decode_gzip(m, from, size, to, out);
+        return decode_deflated(m, codec == CODEC_GZIP, from, size, to, out);
     case CODEC_ZSTD:
         return decode_zstd(m, from, size, to, out);
     case CODEC_LZ4:
