@@ -844,9 +844,9 @@ UNCHECKED static uint64_t compressed_index(const struct source *s, uint64_t elem
     return zstd_index_true(&p->index, element);
 }
 
-static void free_state(void *state)
+static void compressed_close(struct source *s)
 {
-    struct compressed_state *p = state;
+    struct compressed_state *p = s->state;
 
     replay_free(p->pipe);
     rings_free(p);
@@ -858,11 +858,6 @@ static void free_state(void *state)
     free(p->stream);
     waiters_destroy(&p->waiters);
     free(p);
-}
-
-static void compressed_close(struct source *s)
-{
-    free_state(s->state);
 }
 
 UNCHECKED bool compressed_resume(struct source *s, const struct stream_refusal *place)
@@ -885,7 +880,7 @@ UNCHECKED bool compressed_resume(struct source *s, const struct stream_refusal *
     if (place->tail_size > 0)
         reader_push(reader, place->tail, place->tail_size);
     return serial_source_resume(s, reader, place->good,
-                                place->tail_size > 0 ? 0 : place->good - place->begin, free_state);
+                                place->tail_size > 0 ? 0 : place->good - place->begin);
 }
 
 struct compressed_layout compressed_layout(const struct source *s)

@@ -43,9 +43,9 @@ struct serial_state {
     /* The reader of Fortran's records below that, or NULL. */
     struct reader *fortran;
 
-    /* The kind that s was of before. */
+    /* The kind that s was of before, which is closed with it. */
     void *before;
-    void (*close_before)(void *state);
+    void (*close_before)(struct source *);
 };
 
 /* Fails since the input of a container ends at state->at, before the arrays do. */
@@ -354,14 +354,13 @@ static void serial_close(struct source *s)
 
     waiters_destroy(&state->waiters);
     state->reader->close(state->reader);
+    s->state = state->before;
     if (state->close_before)
-        state->close_before(state->before);
+        state->close_before(s);
     free(state);
 }
 
-/* Makes s, whose layout is known, a source that reads through the reader. NULL without memory; then
-   the reader is closed. */
-static struct serial_state *begin(struct source *s, struct reader *reader)
+bool serial_source_open_arrays(struct source *s, struct reader *reader)
 {
     static const struct source_ops ops = {
         .next = serial_next, .help = serial_help, .close = serial_close};
@@ -370,17 +369,18 @@ static struct serial_state *begin(struct source *s, struct reader *reader)
     if (!state) {
         (void)source_no_memory(s);
         reader->close(reader);
-        return NULL;
+        return false;
     }
     waiters_init(&state->waiters);
     state->reader = reader;
     state->before = s->state;
+    state->close_before = s->ops->close;
     s->state = state;
     s->ops = &ops;
     s->info.buffer_bytes = BUFFER_BYTES;
     /* A pipe may have nothing to read until its writer has written elsewhere. */
     s->info.helped = s->has_size && reader->many_ahead;
-    return state;
+    return true;
 }
 
 bool serial_source_open(struct source *s, struct reader *reader)
@@ -396,28 +396,22 @@ bool serial_source_open(struct source *s, struct reader *reader)
         reader = fortran = fortran_reader_open(s, &s->options.record, s->data_offset, reader);
     if (reader && s->options.record.bytes > 0)
         reader = record_reader_open(s, &s->options.record, s->data_offset, reader);
-    state = reader ? begin(s, reader) : NULL;
-    if (!state)
+    if (!reader || !serial_source_open_arrays(s, reader))
         return false;
+    state = s->state;
     state->fortran = fortran;
     state->first = s->data_offset;
     state->at = s->header ? s->data_offset : 0;
     return true;
 }
 
-bool serial_source_open_arrays(struct source *s, struct reader *reader)
+bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop)
 {
-    return begin(s, reader);
-}
+    struct serial_state *state;
 
-bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop,
-                          void (*close)(void *state))
-{
-    struct serial_state *state = begin(s, reader);
-
-    if (!state)
+    if (!serial_source_open_arrays(s, reader))
         return false;
-    state->close_before = close;
+    state = s->state;
     state->first = good;
     state->at = good - drop;
     state->next = (good - s->data_offset) / s->info.element_size;

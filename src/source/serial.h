@@ -16,9 +16,8 @@ bool serial_source_open_arrays(struct source *s, struct reader *reader);
 
 /* Makes s, a source of another kind with a known layout, one of this kind, from position `good` of
    the decoded bytes on, where an element begins, or what is to be skipped ends. The reader, which
-   it closes in any case, has `drop` bytes before that. Closing s closes the other kind by `close`,
-   for which s->state is what it was. False on failure. */
-bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop,
-                          void (*close)(void *state));
+   it closes in any case, has `drop` bytes before that. Closing s closes the other kind. False on
+   failure. */
+bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop);
 
 #endif

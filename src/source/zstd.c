@@ -395,8 +395,8 @@ bool zstd_part_open_in_order(struct source *s)
     if (s->through > 0)
         zstd_reader_mark(((struct decoded *)reader)->reader, s->through, frames->content_end);
     begin = source_begin_position(s);
-    return serial_source_resume(
-        s, reader, begin, begin > frames->content_begin ? begin - frames->content_begin : 0, NULL);
+    return serial_source_resume(s, reader, begin,
+                                begin > frames->content_begin ? begin - frames->content_begin : 0);
 }
 
 /* Describes the elements of the source, whose layout is known, to the decoders. */
