@@ -34,35 +34,37 @@
 #define KEY_MAX ((size_t)100)
 #define MEMBER_MAX (KEY_MAX + sizeof "data/")
 
-const struct pytorch_dtype pytorch_dtypes[PYTORCH_DTYPES] = {
-    {"float32", 4, NULL, ELEMENT_F32},
-    {"float64", 8, NULL, ELEMENT_F64},
-    {"float16", 2, NULL, ELEMENT_F16},
-    {"bfloat16", 2, NULL, ELEMENT_BF16},
-    {"float8_e4m3fn", 1, NULL, ELEMENT_F8E4M3},
-    {"float8_e5m2", 1, NULL, ELEMENT_F8E5M2},
-    {"int8", 1, NULL, ELEMENT_I8},
-    {"int16", 2, NULL, ELEMENT_I16},
-    {"int32", 4, NULL, ELEMENT_I32},
-    {"int64", 8, NULL, ELEMENT_I64},
-    {"uint8", 1, NULL, ELEMENT_U8},
-    {"uint16", 2, NULL, ELEMENT_U16},
-    {"uint32", 4, NULL, ELEMENT_U32},
-    {"uint64", 8, NULL, ELEMENT_U64},
-    {"bool", 1, NULL, ELEMENT_BOOL},
-    {"complex32", 4, NULL, ELEMENT_F16},
-    {"complex64", 8, NULL, ELEMENT_F32},
-    {"complex128", 16, NULL, ELEMENT_F64},
 #define QUANTISED "quantised; in Python, t.dequantize() has its numbers"
-    {"qint8", 1, QUANTISED, 0},
-    {"quint8", 1, QUANTISED, 0},
-    {"qint32", 4, QUANTISED, 0},
-    {"quint4x2", 1, QUANTISED, 0},
-    {"quint2x4", 1, QUANTISED, 0},
-    {"float8_e4m3fnuz", 1, "another float of 8 bits than float8_e4m3fn", 0},
-    {"float8_e5m2fnuz", 1, "another float of 8 bits than float8_e5m2", 0},
-    {"float8_e8m0fnu", 1, "a scale: an exponent alone", 0},
-    {"float4_e2m1fn_x2", 1, "two floats of 4 bits", 0},
+
+/* The first is that of storages without a type; those that have no storage are last. */
+const struct pytorch_dtype pytorch_dtypes[PYTORCH_DTYPES] = {
+    {"uint8", 1, NULL, ELEMENT_U8, "ByteStorage"},
+    {"float32", 4, NULL, ELEMENT_F32, "FloatStorage"},
+    {"float64", 8, NULL, ELEMENT_F64, "DoubleStorage"},
+    {"float16", 2, NULL, ELEMENT_F16, "HalfStorage"},
+    {"bfloat16", 2, NULL, ELEMENT_BF16, "BFloat16Storage"},
+    {"int8", 1, NULL, ELEMENT_I8, "CharStorage"},
+    {"int16", 2, NULL, ELEMENT_I16, "ShortStorage"},
+    {"int32", 4, NULL, ELEMENT_I32, "IntStorage"},
+    {"int64", 8, NULL, ELEMENT_I64, "LongStorage"},
+    {"bool", 1, NULL, ELEMENT_BOOL, "BoolStorage"},
+    {"complex64", 8, NULL, ELEMENT_F32, "ComplexFloatStorage"},
+    {"complex128", 16, NULL, ELEMENT_F64, "ComplexDoubleStorage"},
+    {"qint8", 1, QUANTISED, 0, "QInt8Storage"},
+    {"quint8", 1, QUANTISED, 0, "QUInt8Storage"},
+    {"qint32", 4, QUANTISED, 0, "QInt32Storage"},
+    {"quint4x2", 1, QUANTISED, 0, "QUInt4x2Storage"},
+    {"quint2x4", 1, QUANTISED, 0, "QUInt2x4Storage"},
+    {"float8_e4m3fn", 1, NULL, ELEMENT_F8E4M3, NULL},
+    {"float8_e5m2", 1, NULL, ELEMENT_F8E5M2, NULL},
+    {"uint16", 2, NULL, ELEMENT_U16, NULL},
+    {"uint32", 4, NULL, ELEMENT_U32, NULL},
+    {"uint64", 8, NULL, ELEMENT_U64, NULL},
+    {"complex32", 4, NULL, ELEMENT_F16, NULL},
+    {"float8_e4m3fnuz", 1, "another float of 8 bits than float8_e4m3fn", 0, NULL},
+    {"float8_e5m2fnuz", 1, "another float of 8 bits than float8_e5m2", 0, NULL},
+    {"float8_e8m0fnu", 1, "a scale: an exponent alone", 0, NULL},
+    {"float4_e2m1fn_x2", 1, "two floats of 4 bits", 0, NULL},
 };
 
 /* The use of a global. */
@@ -81,75 +83,48 @@ enum use {
     NUMPY,            /* an array of NumPy */
     SIZES,            /* a tuple of integers */
     TYPE,             /* one of pytorch_dtypes, whose globals are numbered after those of uses */
-    STORAGE           /* storages of elements of a type */
+    STORAGE           /* storages of elements of a type, whose globals follow in the same order */
 };
 
 static const struct {
     struct pickle_global global;
     enum use use;
-    const char *dtype; /* of STORAGE */
 } uses[] = {
-    {{"collections", "OrderedDict|defaultdict|Counter"}, DICTIONARY, NULL},
-    {{"collections", "deque"}, SEQUENCE, NULL},
-    {{"builtins|__builtin__", "set|frozenset"}, SEQUENCE, NULL},
+    {{"collections", "OrderedDict|defaultdict|Counter"}, DICTIONARY},
+    {{"collections", "deque"}, SEQUENCE},
+    {{"builtins|__builtin__", "set|frozenset"}, SEQUENCE},
     {{"builtins|__builtin__",
       "bool|bytearray|bytes|complex|dict|float|int|list|range|slice|str|tuple"},
-     NOTHING,
-     NULL},
-    {{"_codecs", "encode"}, NOTHING, NULL},
-    {{"__builtin__", "xrange"}, NOTHING, NULL},
-    {{"argparse", "Namespace"}, NOTHING, NULL}, /* attributes may be tensors */
-    {{"types", "SimpleNamespace"}, NOTHING, NULL},
-    {{"datetime", "date|datetime|time|timedelta|timezone"}, NOTHING, NULL},
-    {{"pathlib|pathlib._local", "PosixPath|PurePosixPath|WindowsPath|PureWindowsPath"},
-     NOTHING,
-     NULL},
-    {{"numpy.core.multiarray|numpy._core.multiarray", "_reconstruct"}, NUMPY, NULL},
-    {{"numpy.core.multiarray|numpy._core.multiarray", "scalar"}, NOTHING, NULL},
-    {{"numpy", "ndarray|dtype"}, NOTHING, NULL},
-    {{"torch", "Size"}, SIZES, NULL},
-    {{"torch", "device|Tensor"}, NOTHING, NULL},
-    {{"torch.nn.parameter", "Parameter|Buffer"}, NOTHING, NULL},
-    {{"torch.serialization", "_get_layout"}, NOTHING, NULL},
+     NOTHING},
+    {{"_codecs", "encode"}, NOTHING},
+    {{"__builtin__", "xrange"}, NOTHING},
+    {{"argparse", "Namespace"}, NOTHING}, /* attributes may be tensors */
+    {{"types", "SimpleNamespace"}, NOTHING},
+    {{"datetime", "date|datetime|time|timedelta|timezone"}, NOTHING},
+    {{"pathlib|pathlib._local", "PosixPath|PurePosixPath|WindowsPath|PureWindowsPath"}, NOTHING},
+    {{"numpy.core.multiarray|numpy._core.multiarray", "_reconstruct"}, NUMPY},
+    {{"numpy.core.multiarray|numpy._core.multiarray", "scalar"}, NOTHING},
+    {{"numpy", "ndarray|dtype"}, NOTHING},
+    {{"torch", "Size"}, SIZES},
+    {{"torch", "device|Tensor"}, NOTHING},
+    {{"torch.nn.parameter", "Parameter|Buffer"}, NOTHING},
+    {{"torch.serialization", "_get_layout"}, NOTHING},
     {{"torch", "per_tensor_affine|per_tensor_symmetric|per_channel_affine|per_channel_symmetric|"
                "per_channel_affine_float_qparams"},
-     NOTHING,
-     NULL},
-    {{"torch._utils", "_rebuild_tensor|_rebuild_tensor_v2"}, TENSOR, NULL},
-    {{"torch._utils", "_rebuild_tensor_v3"}, TENSOR_OF, NULL},
-    {{"torch._utils", "_rebuild_parameter|_rebuild_parameter_with_state"}, PARAMETER, NULL},
-    {{"torch._tensor", "_rebuild_from_type_v2"}, SUBCLASS, NULL},
-    {{"torch._utils", "_rebuild_qtensor"}, QUANTISED_TENSOR, NULL},
-    {{"torch._utils", "_rebuild_sparse_tensor|_rebuild_sparse_csr_tensor"}, SPARSE, NULL},
-    {{"torch._utils", "_rebuild_meta_tensor_no_storage"}, META, NULL},
+     NOTHING},
+    {{"torch._utils", "_rebuild_tensor|_rebuild_tensor_v2"}, TENSOR},
+    {{"torch._utils", "_rebuild_tensor_v3"}, TENSOR_OF},
+    {{"torch._utils", "_rebuild_parameter|_rebuild_parameter_with_state"}, PARAMETER},
+    {{"torch._tensor", "_rebuild_from_type_v2"}, SUBCLASS},
+    {{"torch._utils", "_rebuild_qtensor"}, QUANTISED_TENSOR},
+    {{"torch._utils", "_rebuild_sparse_tensor|_rebuild_sparse_csr_tensor"}, SPARSE},
+    {{"torch._utils", "_rebuild_meta_tensor_no_storage"}, META},
     {{"torch._utils",
       "_rebuild_nested_tensor|_rebuild_device_tensor_from_numpy|_rebuild_wrapper_subclass"},
-     OTHER_TENSOR,
-     NULL},
-    {{"torch.nested._internal.nested_tensor", "_rebuild_njt"}, OTHER_TENSOR, NULL},
-    {{"torch.nested._internal.nested_tensor", "NestedTensor"}, NOTHING, NULL},
-#define TORCH_STORAGE(storage, name)      \
-    {                                     \
-        {"torch", storage}, STORAGE, name \
-    }
-    TORCH_STORAGE("FloatStorage", "float32"),
-    TORCH_STORAGE("DoubleStorage", "float64"),
-    TORCH_STORAGE("HalfStorage", "float16"),
-    TORCH_STORAGE("BFloat16Storage", "bfloat16"),
-    TORCH_STORAGE("CharStorage", "int8"),
-    TORCH_STORAGE("ShortStorage", "int16"),
-    TORCH_STORAGE("IntStorage", "int32"),
-    TORCH_STORAGE("LongStorage", "int64"),
-    TORCH_STORAGE("ByteStorage", "uint8"),
-    TORCH_STORAGE("BoolStorage", "bool"),
-    TORCH_STORAGE("ComplexFloatStorage", "complex64"),
-    TORCH_STORAGE("ComplexDoubleStorage", "complex128"),
-    TORCH_STORAGE("QInt8Storage", "qint8"),
-    TORCH_STORAGE("QUInt8Storage", "quint8"),
-    TORCH_STORAGE("QInt32Storage", "qint32"),
-    TORCH_STORAGE("QUInt4x2Storage", "quint4x2"),
-    TORCH_STORAGE("QUInt2x4Storage", "quint2x4"),
-    {{"torch.storage|torch", "UntypedStorage"}, STORAGE, "uint8"},
+     OTHER_TENSOR},
+    {{"torch.nested._internal.nested_tensor", "_rebuild_njt"}, OTHER_TENSOR},
+    {{"torch.nested._internal.nested_tensor", "NestedTensor"}, NOTHING},
+    {{"torch.storage|torch", "UntypedStorage"}, STORAGE},
 };
 
 enum { USES = sizeof uses / sizeof *uses };
@@ -291,7 +266,10 @@ static enum use use_of(const struct file *f, uint32_t value)
 {
     const struct pickle_value *v = pickle_value(&f->pickle, value);
 
-    return v->kind != PICKLE_GLOBAL ? NOTHING : v->global < USES ? uses[v->global].use : TYPE;
+    return v->kind != PICKLE_GLOBAL            ? NOTHING
+           : v->global < USES                  ? uses[v->global].use
+           : v->global < USES + PYTORCH_DTYPES ? TYPE
+                                               : STORAGE;
 }
 
 /* The type that a global of TYPE or STORAGE stands for; NULL for none. */
@@ -301,12 +279,7 @@ static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value
 
     if (use_of(f, value) != use)
         return NULL;
-    if (use == TYPE)
-        return &pytorch_dtypes[global - USES];
-    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        if (strcmp(pytorch_dtypes[i].name, uses[global].dtype) == 0)
-            return &pytorch_dtypes[i];
-    return NULL;
+    return &pytorch_dtypes[global < USES ? 0 : (global - USES) % PYTORCH_DTYPES];
 }
 
 /* The storage that a value is: ('storage', CLASS, KEY, LOCATION, ELEMENTS). False if it is none. */
@@ -874,8 +847,8 @@ static bool walk(struct file *f, uint32_t value, unsigned depth)
 
 static bool read_pickle(struct file *f)
 {
-    struct pickle_global globals[USES + PYTORCH_DTYPES];
-    size_t size;
+    struct pickle_global globals[USES + 2 * PYTORCH_DTYPES];
+    size_t size, count = USES + PYTORCH_DTYPES;
     void *bytes = read_part(f, "data.pkl", PICKLE_MAX, &size, &f->pickle_offset);
     bool good;
 
@@ -885,7 +858,9 @@ static bool read_pickle(struct file *f)
         globals[i] = uses[i].global;
     for (size_t i = 0; i < PYTORCH_DTYPES; i++)
         globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name};
-    good = pickle_read(&f->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
+    for (size_t i = 0; pytorch_dtypes[i].storage; i++)
+        globals[count++] = (struct pickle_global){"torch", pytorch_dtypes[i].storage};
+    good = pickle_read(&f->pickle, bytes, size, globals, count);
     if (!good) {
         f->pickle.error.offset += f->pickle_offset;
         (void)container_fail(f->in, f->pickle.error);

@@ -15,6 +15,7 @@ struct pytorch_dtype {
     unsigned size;          /* bytes */
     const char *other;      /* of a type that is none of ours: its description */
     enum element_type type; /* of a complex type: that of each of its two parts */
+    const char *storage;    /* the class of storages; NULL: none, they have no type */
 };
 
 /* All of them. */
