@@ -35,33 +35,23 @@ enum value_type { VALUE_U32 = 4, VALUE_STRING = 8, VALUE_ARRAY = 9, VALUE_TYPES 
 /* Bytes of a value; 0 of strings and arrays. */
 static const unsigned char value_sizes[VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-/* Types of tensors, by their numbers, that ggml.h does not decode: how many elements a block has, and how
-   many bytes. */
+/* Types of tensors, by their numbers, that ggml.h does not decode: how many elements a block has, 1 of those
+   that are read as they are, and how many bytes. */
 struct kind {
     const char *name;
-    bool read;
     enum element_type type;
     unsigned elements, bytes;
 };
 
-#define READ(name, type, size)    \
-    {                             \
-        name, true, type, 1, size \
-    }
-#define QUANTISED(name, elements, bytes)          \
-    {                                             \
-        name, false, ELEMENT_F64, elements, bytes \
-    }
-
 static const struct kind kinds[] = {
-    [0] = READ("F32", ELEMENT_F32, 4),   [1] = READ("F16", ELEMENT_F16, 2),
-    [9] = QUANTISED("Q8_1", 32, 36),     [16] = QUANTISED("IQ2_XXS", 256, 66),
-    [17] = QUANTISED("IQ2_XS", 256, 74), [18] = QUANTISED("IQ3_XXS", 256, 98),
-    [19] = QUANTISED("IQ1_S", 256, 50),  [21] = QUANTISED("IQ3_S", 256, 110),
-    [22] = QUANTISED("IQ2_S", 256, 82),  [24] = READ("I8", ELEMENT_I8, 1),
-    [25] = READ("I16", ELEMENT_I16, 2),  [26] = READ("I32", ELEMENT_I32, 4),
-    [27] = READ("I64", ELEMENT_I64, 8),  [28] = READ("F64", ELEMENT_F64, 8),
-    [29] = QUANTISED("IQ1_M", 256, 56),  [30] = READ("BF16", ELEMENT_BF16, 2),
+    [0] = {"F32", ELEMENT_F32, 1, 4},        [1] = {"F16", ELEMENT_F16, 1, 2},
+    [9] = {"Q8_1", ELEMENT_F64, 32, 36},     [16] = {"IQ2_XXS", ELEMENT_F64, 256, 66},
+    [17] = {"IQ2_XS", ELEMENT_F64, 256, 74}, [18] = {"IQ3_XXS", ELEMENT_F64, 256, 98},
+    [19] = {"IQ1_S", ELEMENT_F64, 256, 50},  [21] = {"IQ3_S", ELEMENT_F64, 256, 110},
+    [22] = {"IQ2_S", ELEMENT_F64, 256, 82},  [24] = {"I8", ELEMENT_I8, 1, 1},
+    [25] = {"I16", ELEMENT_I16, 1, 2},       [26] = {"I32", ELEMENT_I32, 1, 4},
+    [27] = {"I64", ELEMENT_I64, 1, 8},       [28] = {"F64", ELEMENT_F64, 1, 8},
+    [29] = {"IQ1_M", ELEMENT_F64, 256, 56},  [30] = {"BF16", ELEMENT_BF16, 1, 2},
 };
 
 #define TYPE_Q8_1 9
@@ -181,7 +171,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
     char name[CONTAINER_TYPE_MAX], shown[NAME_ARRAY_MAX];
 
     if (blocks)
-        kind = (struct kind){blocks->name, false, blocks->type, blocks->elements, blocks->bytes};
+        kind = (struct kind){blocks->name, blocks->type, blocks->elements, blocks->bytes};
     if (!kind.name) {
         snprintf(name, sizeof name, "%" PRIu64, type);
         container_name_type(a, name);
@@ -191,7 +181,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
     container_name_type(a, kind.name);
     a->type = kind.type;
     a->big_endian = f->big;
-    if (!kind.read)
+    if (kind.elements > 1)
         a->unreadable =
             type == TYPE_Q8_1
                 ? "of intermediate results, whose blocks have another size in some programs"
@@ -208,7 +198,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
                                "array %s: rows of %" PRIu64 " elements are not whole blocks of %u",
                                name_array(shown, a->name),
                                a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind.elements);
-    if (!kind.read && !a->unreadable) {
+    if (kind.elements > 1 && !a->unreadable) {
         const struct container_tiles t = {
             .filter_count = 1, .filters = {{.kind = CONTAINER_GGML, .values = {(uint32_t)type}}}};
 
