@@ -29,22 +29,8 @@ struct places {
     size_t magic; /* offset of the magic string */
 };
 static const struct places places[2] = {
-    {.type = 70,
-     .sizes = 40,
-     .offset = 108,
-     .slope = 112,
-     .intercept = 116,
-     .wide = 2,
-     .real = 4,
-     .magic = 344},
-    {.type = 12,
-     .sizes = 16,
-     .offset = 168,
-     .slope = 176,
-     .intercept = 184,
-     .wide = 8,
-     .real = 8,
-     .magic = 4},
+    {70, 40, 108, 112, 116, 2, 4, 344},
+    {12, 16, 168, 176, 184, 8, 8, 4},
 };
 
 /* A data type: `parts` numbers of a type, or one that is not read, and why. */
