@@ -23,28 +23,13 @@
 #define HEADER_MAX ((uint64_t)100000000)
 
 /* Keywords whose values are kept; NAXIS1 and so on are kept apart. */
-enum keyword {
-    BITPIX,
-    NAXIS,
-    PCOUNT,
-    GCOUNT,
-    GROUPS,
-    BSCALE,
-    BZERO,
-    BLANK,
-    EXTNAME,
-    EXTVER,
-    ZIMAGE,
-    SIMPLE,
-    XTENSION,
-    KEYWORDS
-};
-
-static const char *const keywords[KEYWORDS] = {
-    [BITPIX] = "BITPIX",    [NAXIS] = "NAXIS",   [PCOUNT] = "PCOUNT", [GCOUNT] = "GCOUNT",
-    [GROUPS] = "GROUPS",    [BSCALE] = "BSCALE", [BZERO] = "BZERO",   [BLANK] = "BLANK",
-    [EXTNAME] = "EXTNAME",  [EXTVER] = "EXTVER", [ZIMAGE] = "ZIMAGE", [SIMPLE] = "SIMPLE",
-    [XTENSION] = "XTENSION"};
+#define KEYWORDS(X)                                                                      \
+    X(BITPIX), X(NAXIS), X(PCOUNT), X(GCOUNT), X(GROUPS), X(BSCALE), X(BZERO), X(BLANK), \
+        X(EXTNAME), X(EXTVER), X(ZIMAGE), X(SIMPLE), X(XTENSION)
+#define NUMBER(name) name
+#define TEXT(name) #name
+enum keyword { KEYWORDS(NUMBER), KEYWORD_COUNT };
+static const char *const keywords[] = {KEYWORDS(TEXT)};
 
 /* The value of a card: text without quotes, or a number or truth value as it stands there. */
 struct value {
@@ -59,7 +44,7 @@ struct value {
 struct hdu {
     size_t number;  /* from 0 on */
     uint64_t begin; /* offset of the header */
-    struct value values[KEYWORDS];
+    struct value values[KEYWORD_COUNT];
     char name[ERROR_TEXT_MAX]; /* EXTNAME, if it is text; a longer one is cut */
     bool name_continues;       /* the next card may continue it, in place of the & at its end */
     struct value axes[CONTAINER_DIMENSIONS_MAX]; /* NAXIS1 and so on */
@@ -169,7 +154,7 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         return;
     if (axis >= 0 && axis < CONTAINER_DIMENSIONS_MAX)
         v = &h->axes[axis];
-    for (size_t i = 0; i < KEYWORDS && axis < 0; i++) {
+    for (size_t i = 0; i < KEYWORD_COUNT && axis < 0; i++) {
         const size_t length = strlen(keywords[i]);
 
         if (memcmp(card, keywords[i], length) == 0 && strspn(card + length, " ") + length >= 8)
