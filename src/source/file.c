@@ -215,12 +215,13 @@ struct file_range {
 
 /* The claim of a worker, which it alone uses. */
 struct claim {
-    _Alignas(CACHE_APART) size_t array; /* as in struct chunk */
-    uint64_t index;                     /* of the first element claimed and not handed out yet */
-    uint64_t count;                     /* elements */
-    uint64_t offset;                    /* in the file, of that element */
-    size_t size;                        /* bytes of an element */
-    bool uncached;                      /* the page cache does not hold all of them */
+    _Alignas(CACHE_APART) struct source *source;
+    size_t array;    /* as in struct chunk */
+    uint64_t index;  /* of the first element claimed and not handed out yet */
+    uint64_t count;  /* elements */
+    uint64_t offset; /* in the file, of that element */
+    size_t size;     /* bytes of an element */
+    bool uncached;   /* the page cache does not hold all of them */
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */
@@ -448,17 +449,12 @@ static bool claim_range(struct source *s, struct claim *claim, size_t bytes)
  * Compressed arrays: a worker claims one as a whole, and decompresses it piece by piece.
  */
 
-/* A claim of an array whose compressed bytes a decoder reads. */
-struct compressed {
-    struct source *source;
-    const struct claim *claim;
-};
-
+/* Reads compressed bytes of the array that has been claimed, for a decoder. */
 static bool read_compressed(void *context, void *buffer, size_t size, uint64_t offset)
 {
-    const struct compressed *c = context;
+    const struct claim *claim = context;
 
-    return source_pread_array(c->source, c->claim->array, 0, buffer, size, offset);
+    return source_pread_array(claim->source, claim->array, 0, buffer, size, offset);
 }
 
 /* Notes what is wrong with compressed data. Returns false. */
@@ -485,15 +481,13 @@ static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *
 {
     unsigned char dropped[4096] = {0};
     uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
-    struct compressed compressed = {s, claim};
 
     for (uint64_t done = 0; done < size;) {
         const uint64_t left = size - done;
         const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
         size_t got;
-        const enum inflate_status status =
-            inflate_read(claim->inflate, read_compressed, &compressed,
-                         bytes ? bytes + done : dropped, most, &got);
+        const enum inflate_status status = inflate_read(claim->inflate, read_compressed, claim,
+                                                        bytes ? bytes + done : dropped, most, &got);
         if (!is_good(s, claim, status))
             return false;
         if (got < most)
@@ -580,7 +574,6 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
                          struct chunk *chunk)
 {
     const struct container_array *a = claim->compressed;
-    struct compressed compressed = {s, claim};
     const uint64_t most = request->size / claim->size;
 
     if (claim->index == 0) {
@@ -612,8 +605,7 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
         return false;
     /* With --length, what is behind that is left alone. */
     return claim->index + chunk->count < a->elements ||
-           is_good(s, claim,
-                   inflate_finish(claim->inflate, read_compressed, &compressed, a->checksum));
+           is_good(s, claim, inflate_finish(claim->inflate, read_compressed, claim, a->checksum));
 }
 
 /*
@@ -1219,7 +1211,7 @@ static int open_direct(const struct source *s)
 }
 
 /* The state of a source whose layout is known; NULL without memory. */
-static struct file_state *file_state(const struct source *s, unsigned workers)
+static struct file_state *file_state(struct source *s, unsigned workers)
 {
     struct file_state *f = calloc(1, sizeof *f);
     enum source_access choice = s->options.access;
@@ -1250,9 +1242,10 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
     access_shared_open(&f->access, workers);
-    for (unsigned i = 0; i < workers; i++)
+    for (unsigned i = 0; i < workers; i++) {
+        f->claims[i].source = s;
         access_begin(&f->claims[i].access, choice, false, &f->access);
-
+    }
     return f;
 }
 
