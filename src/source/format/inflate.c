@@ -36,7 +36,17 @@ enum { Z_OK, Z_STREAM_END, Z_BUF_ERROR, Z_MEM_ERROR, Z_NO_FLUSH, Z_FINISH, MAX_W
 const bool inflate_possible_at_once = true;
 #else
 const bool inflate_possible_at_once = false;
+/* Without libdeflate `whole` is NULL, and what is called with it never runs. */
 struct libdeflate_decompressor;
+enum { LIBDEFLATE_SUCCESS };
+#    define libdeflate_alloc_decompressor() NULL
+#    define libdeflate_free_decompressor(z) ((void)(z))
+#    define libdeflate_crc32(sum, bytes, size) ((uint32_t)crc32(sum, bytes, (uInt)(size)))
+#    define FAIL(z, in, in_size, out, size, used, got) \
+        ((void)(in), (void)(out), *(used) = (in_size), *(got) = (size), 1)
+#    define libdeflate_zlib_decompress_ex FAIL
+#    define libdeflate_deflate_decompress_ex FAIL
+#    define libdeflate_gzip_decompress_ex FAIL
 #endif
 
 /* Compressed bytes that are read at a time, and the first time, when few may be wanted. */
@@ -67,10 +77,7 @@ struct inflate *inflate_open(void)
         return NULL;
     memset(&z->stream, 0, sizeof z->stream);
     z->error = NULL;
-    z->whole = NULL;
-#ifdef HAVE_LIBDEFLATE
     z->whole = libdeflate_alloc_decompressor();
-#endif
     if (inflateInit2(&z->stream, RAW_WINDOW) == Z_OK)
         return z;
     inflate_close(z);
@@ -82,9 +89,7 @@ void inflate_close(struct inflate *z)
     if (!z)
         return;
     (void)inflateEnd(&z->stream);
-#ifdef HAVE_LIBDEFLATE
     libdeflate_free_decompressor(z->whole);
-#endif
     free(z);
 }
 
@@ -139,11 +144,7 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
             return INFLATE_WRONG;
     }
     *got = size - z->stream.avail_out;
-#ifdef HAVE_LIBDEFLATE
     z->checksum = libdeflate_crc32(z->checksum, bytes, *got);
-#else
-    z->checksum = (uint32_t)crc32(z->checksum, bytes, (uInt)*got);
-#endif
     return INFLATE_GOOD;
 }
 
@@ -168,31 +169,17 @@ enum inflate_status inflate_finish(struct inflate *z, inflate_reader *read, void
     return z->error ? INFLATE_WRONG : INFLATE_GOOD;
 }
 
-/* Decompresses by libdeflate. False where that does not come to exactly `size` bytes, or without
-   libdeflate: zlib then tells why. */
-static bool decode_whole(struct inflate *z, const void *compressed, size_t compressed_size,
-                         void *bytes, size_t size)
-{
-#ifdef HAVE_LIBDEFLATE
-    size_t used, got;
-
-    return z->whole &&
-           libdeflate_zlib_decompress_ex(z->whole, compressed, compressed_size, bytes, size, &used,
-                                         &got) == LIBDEFLATE_SUCCESS &&
-           got == size;
-#else
-    (void)z, (void)compressed, (void)compressed_size, (void)bytes, (void)size;
-    return false;
-#endif
-}
-
 bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size)
 {
+    size_t used, got;
     int result;
 
-    if (decode_whole(z, compressed, compressed_size, bytes, size))
-        return true;
+    if (z->whole &&
+        libdeflate_zlib_decompress_ex(z->whole, compressed, compressed_size, bytes, size, &used,
+                                      &got) == LIBDEFLATE_SUCCESS &&
+        got == size)
+        return true; /* if not, zlib tells why */
     (void)inflateReset2(&z->stream, MAX_WBITS);
     z->stream.next_in = (z_const Bytef *)(uintptr_t)compressed;
     z->stream.avail_in = (uInt)compressed_size;
@@ -230,17 +217,12 @@ bool inflate_recognise_zlib(const void *bytes, size_t size)
 bool inflate_at_once(struct inflate *z, const void *in, size_t in_size, void *out, size_t size,
                      uint32_t checksum)
 {
-#ifdef HAVE_LIBDEFLATE
     size_t used, got;
 
     return z->whole &&
            libdeflate_deflate_decompress_ex(z->whole, in, in_size, out, size, &used, &got) ==
                LIBDEFLATE_SUCCESS &&
            used == in_size && got == size && libdeflate_crc32(0, out, size) == checksum;
-#else
-    (void)z, (void)in, (void)in_size, (void)out, (void)size, (void)checksum;
-    return false;
-#endif
 }
 
 void inflate_begin_stream(struct inflate *z, bool gzip)
@@ -275,12 +257,10 @@ bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *u
 {
     bool ended;
 
-#ifdef HAVE_LIBDEFLATE
-    /* It does not verify the checksum of a header, which flag 2 says is there; zlib does. */
+    /* libdeflate does not verify the checksum of a header, which flag 2 says is there; zlib does. */
     if (z->whole && in_size > 3 && !(((const unsigned char *)in)[3] & 2))
         return libdeflate_gzip_decompress_ex(z->whole, in, in_size, out, *size, used, size) ==
                LIBDEFLATE_SUCCESS;
-#endif
     *used = in_size;
     inflate_begin_stream(z, true);
     return inflate_stream(z, in, used, out, size, &ended) && ended;
