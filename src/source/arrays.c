@@ -385,24 +385,25 @@ bool arrays_layout(struct source *s, const struct container_format *format)
 /* The most first bytes that are kept to be given again after it is known what arrays there are. */
 #define KEPT_MAX ((uint64_t)256 << 20)
 
-/* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
-struct kept_reader {
-    struct reader base;
+/* Bytes that have been read to find out what arrays there are. */
+struct kept {
+    struct source *source;
+    struct reader *reader;
     unsigned char *bytes;
-    size_t size, room, given;
+    size_t size, room;
     bool ended; /* the input has no more than these */
 };
 
 /* Reads the first `end` bytes. False on failure, and where the input ends first. */
-static bool fill_kept(struct kept_reader *k, struct container_input *in, size_t end)
+static bool fill_kept(struct kept *k, struct container_input *in, size_t end)
 {
     ptrdiff_t got;
 
     if (end <= k->size)
         return true;
     if (!GROW(k->bytes, k->room, end))
-        return source_no_memory(k->base.source);
-    got = reader_fill(k->base.input, k->bytes + k->size, end - k->size);
+        return source_no_memory(k->source);
+    got = reader_fill(k->reader, k->bytes + k->size, end - k->size);
     if (got < 0)
         return false;
     k->size += (size_t)got;
@@ -418,7 +419,7 @@ static bool fill_kept(struct kept_reader *k, struct container_input *in, size_t 
    and the source does not. */
 static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
-    struct kept_reader *k = in->context;
+    struct kept *k = in->context;
 
     if (offset > KEPT_MAX || size > KEPT_MAX - offset) {
         in->scattered = true;
@@ -431,63 +432,37 @@ static bool read_kept(struct container_input *in, void *buffer, size_t size, uin
     return true;
 }
 
-static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
-{
-    struct kept_reader *k = (struct kept_reader *)r;
-    const size_t left = k->size - k->given;
-
-    if (left == 0) {
-        free(k->bytes);
-        k->bytes = NULL;
-        return reader_read(k->base.input, buffer, size);
-    }
-    size = size < left ? size : left;
-    memcpy(buffer, k->bytes + k->given, size);
-    k->given += size;
-    return (ptrdiff_t)size;
-}
-
-static void kept_close(struct reader *r)
-{
-    struct kept_reader *k = (struct kept_reader *)r;
-
-    free(k->bytes);
-    reader_close(r);
-}
-
 bool arrays_layout_in_order(struct source *s, const struct container_format *format,
                             struct reader **reader)
 {
-    struct kept_reader *k = reader_open(s, *reader, kept_read, sizeof *k, sizeof *k);
+    struct kept k = {.source = s, .reader = *reader};
     struct container_input in = {.read = read_kept,
-                                 .context = k,
+                                 .context = &k,
                                  .size = (uint64_t)1 << 62,
                                  .endless = true,
                                  .type = s->options.type,
                                  .stored = s->options.stored,
                                  .headers_only = s->options.headers_only,
                                  .file = -1};
-    bool good;
+    bool good = true, again = !s->options.headers_only;
 
-    *reader = NULL;
-    if (!k)
-        return false;
-    k->base.close = kept_close;
     s->container = container_open(format, &in);
-    if (!s->container && k->ended && in.error.kind == ERROR_NONE) /* all of it has been read */
+    if (!s->container && k.ended && in.error.kind == ERROR_NONE) /* all of it has been read */
         s->container = container_open(format, &in);
     if (in.scattered && !(s->container && s->options.headers_only)) {
         container_close(s->container);
         s->container = NULL;
-        *reader = &k->base;
-        return true;
+        again = true;
+    } else {
+        s->info.parallel = s->options.headers_only;
+        good = lay_out(s, format, &in);
     }
-    s->info.parallel = s->options.headers_only;
-    good = lay_out(s, format, &in);
-    if (good && !s->options.headers_only)
-        *reader = &k->base;
-    else
-        k->base.close(&k->base);
+    k.reader->kept = k.bytes;
+    k.reader->kept_size = k.size;
+    if (good && again)
+        return true;
+    k.reader->close(k.reader);
+    *reader = NULL;
     return good;
 }
 

@@ -21,6 +21,7 @@ void reader_close(struct reader *r)
 {
     if (r->input)
         r->input->close(r->input);
+    free(r->kept);
     free(r);
 }
 
@@ -55,6 +56,16 @@ ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 
     if (size == 0) /* a decoder reads on until it has a byte */
         return 0;
+    if (r->kept_at < r->kept_size) {
+        count = r->kept_size - r->kept_at < size ? r->kept_size - r->kept_at : size;
+        memcpy(buffer, r->kept + r->kept_at, count);
+        r->kept_at += count;
+        if (r->kept_at == r->kept_size) {
+            free(r->kept);
+            r->kept = NULL;
+        }
+        return (ptrdiff_t)count;
+    }
     if (count == 0 && r->skip > 0) {
         got = reader_read(r->input, buffer, size < r->skip ? size : (size_t)r->skip);
         r->skip -= got > 0 ? (uint64_t)got : 0;

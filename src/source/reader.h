@@ -27,8 +27,10 @@ struct reader {
     bool passed;     /* set by a decoder: it has reached the mark of zstd/reader.h */
     struct source *source;
     struct reader *input; /* that its bytes come from; NULL: they come from the source's input */
-    uint64_t skip;        /* first bytes that are passed on as the input has them */
-    size_t pushed;        /* bytes that will be read again first, which end `pushed_bytes` */
+    unsigned char *kept;  /* bytes on the heap that are read again before all others; NULL: none */
+    size_t kept_size, kept_at; /* how many they are; those that have been read */
+    uint64_t skip;             /* first bytes that are passed on as the input has them */
+    size_t pushed;             /* bytes that will be read again first, which end `pushed_bytes` */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
 
