@@ -254,20 +254,9 @@ static const struct format formats[] = {
 
 static const size_t format_count = sizeof formats / sizeof *formats;
 
-const char *const source_format_words[] = {
-    [SOURCE_AUTO] = "auto",
-    [SOURCE_RAW] = "raw",
-    [SOURCE_NPY] = "npy",
-    [SOURCE_ZSTD] = "zstd",
-    [SOURCE_RAW_ZSTD] = "raw+zstd",
-    [SOURCE_GZIP] = "gzip",
-    [SOURCE_RAW_GZIP] = "raw+gzip",
-    [SOURCE_ZLIB] = "zlib",
-    [SOURCE_RAW_ZLIB] = "raw+zlib",
-    [SOURCE_FORTRAN] = "fortran",
-#define WORD(id, name) [SOURCE_##id] = #name,
-    CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
-};
+#define WORD(id, word) word,
+#define NAME(id, name) #name,
+const char *const source_format_words[] = {SOURCE_PLAIN_FORMATS(WORD) CONTAINER_FORMATS(NAME) NULL};
 
 static const struct format *find(enum source_format id)
 {

@@ -46,21 +46,24 @@
 #define SOURCE_WINDOW_LOG_MAX 31
 #define SOURCE_WINDOW_LOG_DEFAULT 27
 
-/* The formats that a user can name; formats.c has a table of them. */
+/* The formats that a user can name, each with its word; formats.c has a table of them. RAW_ZSTD and others
+   like it are compressed, and raw whatever the content looks like. FORTRAN is records with their lengths
+   around them, compressed or not. Containers follow, in the order of CONTAINER_FORMATS. */
+#define SOURCE_PLAIN_FORMATS(FORMAT) \
+    FORMAT(AUTO, "auto")             \
+    FORMAT(RAW, "raw")               \
+    FORMAT(NPY, "npy")               \
+    FORMAT(ZSTD, "zstd")             \
+    FORMAT(RAW_ZSTD, "raw+zstd")     \
+    FORMAT(GZIP, "gzip")             \
+    FORMAT(RAW_GZIP, "raw+gzip")     \
+    FORMAT(ZLIB, "zlib")             \
+    FORMAT(RAW_ZLIB, "raw+zlib")     \
+    FORMAT(FORTRAN, "fortran")
+#define SOURCE_FORMAT_ID(id, name) SOURCE_##id,
 enum source_format {
-    SOURCE_AUTO,
-    SOURCE_RAW,
-    SOURCE_NPY,
-    SOURCE_ZSTD,
-    SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
-    SOURCE_GZIP,
-    SOURCE_RAW_GZIP,
-    SOURCE_ZLIB,
-    SOURCE_RAW_ZLIB,
-    SOURCE_FORTRAN, /* records with their lengths around them, compressed or not */
-/* Containers, in the order of CONTAINER_FORMATS. */
-#define SOURCE_CONTAINER(id, name) SOURCE_##id,
-    CONTAINER_FORMATS(SOURCE_CONTAINER) SOURCE_FORMATS /* their number */
+    SOURCE_PLAIN_FORMATS(SOURCE_FORMAT_ID) CONTAINER_FORMATS(SOURCE_FORMAT_ID)
+        SOURCE_FORMATS /* their number */
 };
 
 /* The words for them, up to a NULL. */
