@@ -291,12 +291,6 @@ static bool reduce_tile(const struct decoding *d)
     return t->reduced;
 }
 
-/* Whether bytes are in the memory of a tile, not in a mapped file. */
-static bool is_in_memory(const struct tile *t, const unsigned char *bytes)
-{
-    return bytes == t->space[0].bytes || bytes == t->space[1].bytes;
-}
-
 /* Undoes the filters of a tile, or finds its partial result. */
 static void decode(void *argument)
 {
@@ -313,8 +307,8 @@ static void decode(void *argument)
     if (!d->what && d->size != d->out)
         d->what = d->size < d->out ? "a chunk is shorter than it should be"
                                    : "a chunk is longer than it should be";
-    if (d->what || is_in_memory(t, d->bytes))
-        return;
+    if (d->what || d->bytes == t->space[0].bytes || d->bytes == t->space[1].bytes)
+        return; /* if not, they are in a mapped file */
     if (mapping_room_take(&t->space[0], d->size))
         d->bytes = memcpy(t->space[0].bytes, d->bytes, d->size);
     else

@@ -58,12 +58,6 @@ static const struct kind kinds[] = {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/* Versions from 2 on have 64-bit lengths. */
-static bool is_version(uint64_t version)
-{
-    return version == 2 || version == 3;
-}
-
 /* Versions that there may be, beyond those that are read. */
 #define VERSION_MAX 255
 
@@ -405,7 +399,7 @@ static bool read_file(struct container *c, struct container_input *in)
     f.big = version > VERSION_MAX;
     if (f.big)
         version = bytes_number(head + 4, 4, true);
-    if (!is_version(version))
+    if (version != 2 && version != 3) /* lengths of the first have 32 bits */
         return container_wrong(in, 4,
                                "version %" PRIu64
                                " is not supported, versions 2 and 3 are: convert "

@@ -313,11 +313,6 @@ static bool finish(struct zip *z, bool other_names)
     return container_number_names(c, z->in);
 }
 
-static bool is_directory(const struct zip_member *m)
-{
-    return m->name_length > 0 && m->name[m->name_length - 1] == '/';
-}
-
 /* Adds the arrays that the members are. */
 static bool read_members(struct zip *z)
 {
@@ -328,7 +323,7 @@ static bool read_members(struct zip *z)
         const struct zip_member *m = &z->members[i];
         struct container_array *array;
 
-        if (is_directory(m))
+        if (m->name_length > 0 && m->name[m->name_length - 1] == '/') /* a directory */
             continue;
         array = container_add(z->container, m->name);
         if (!array)

@@ -323,11 +323,6 @@ static bool push_bytes(struct machine *m, uint32_t size)
     return take_number(m, size, &length) && take(m, length) && push_new(m, PICKLE_OTHER);
 }
 
-static bool is_text(const char *name, const char *text, size_t length)
-{
-    return strlen(name) == length && memcmp(name, text, length) == 0;
-}
-
 /* Whether a text is one of some names, which have | between them. */
 static bool is_one_of(const char *names, const char *text, size_t length)
 {
@@ -631,7 +626,8 @@ uint32_t pickle_find(const struct pickle *p, uint32_t value, const char *key)
         const struct pickle_value *k = &p->values[pickle_next(p, &item)];
         const uint32_t found = pickle_next(p, &item);
 
-        if (k->kind == PICKLE_TEXT && is_text(key, k->text, k->count))
+        if (k->kind == PICKLE_TEXT && k->count == strlen(key) &&
+            memcmp(key, k->text, k->count) == 0)
             return found;
     }
     return PICKLE_ABSENT;

@@ -118,12 +118,6 @@ static bool read_offsets(struct header *h, struct entry *e)
     return true;
 }
 
-/* A value that is left out. */
-static bool skip(struct header *h)
-{
-    return json_read_skip(&h->json) || malformed(h, "this is not JSON, or nested too deeply");
-}
-
 /* Takes a member of an array's description that may be there once. */
 static bool once(struct header *h, bool *has, const char *key)
 {
@@ -158,7 +152,8 @@ static bool read_entry(struct header *h, struct entry *e)
         } else if (strcmp(key, "data_offsets") == 0) {
             good = once(h, &e->has_offsets, key) && read_offsets(h, e);
         } else {
-            good = skip(h);
+            good =
+                json_read_skip(&h->json) || malformed(h, "this is not JSON, or nested too deeply");
         }
         if (!good)
             return false;
