@@ -47,6 +47,11 @@ bool name_ends(const char *name, size_t length, const char *end)
     return length > size && memcmp(name + length - size, end, size) == 0;
 }
 
+int name_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* 2^64 by the golden ratio. */
 #define ODD UINT64_C(0x9e3779b97f4a7c15)
 

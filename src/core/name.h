@@ -29,6 +29,9 @@ const char *name_both(char name[NAME_BOTH_MAX], const char *path, const char *ar
 /* Whether a name of so many bytes ends so, after others. */
 bool name_ends(const char *name, size_t length, const char *end);
 
+/* Compares names by the addresses of pointers to them, for qsort and bsearch. */
+int name_compare(const void *a, const void *b);
+
 /* A hash of two texts, the second of which may be NULL, the empty one. */
 uint64_t name_hash(const char *one, const char *other);
 

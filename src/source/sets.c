@@ -63,11 +63,6 @@ static char *join(const char *directory, size_t length, const char *name)
                : path;
 }
 
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sets *error to what errno says. Returns false. */
 static bool fail(struct error *error)
 {
@@ -91,7 +86,7 @@ static bool read_directory(const char *path, const char *end, struct list *names
     good = errno == 0 || fail(error); /* at the end as well readdir returns NULL */
     closedir(directory);
     if (names->count > 0)
-        qsort(names->names, names->count, sizeof *names->names, compare);
+        qsort(names->names, names->count, sizeof *names->names, name_compare);
     return good;
 }
 
@@ -292,11 +287,6 @@ static void warn_unnamed(const struct source_set *set, const struct list *names,
                  unnamed > 1 ? " and others" : "");
 }
 
-static int compare_text(const void *key, const void *name)
-{
-    return strcmp(key, *(const char *const *)name);
-}
-
 /* Whether this is "-00001-of-00003.gguf" or its like, and the numbers in it. */
 static bool is_part(const char *end, unsigned long *number, unsigned long *count)
 {
@@ -328,7 +318,7 @@ static char *missing_part(const struct list *names, const char *name, size_t *le
         return NULL;
     snprintf(next, size + 1, "%.*s-%05lu-of-%05lu.gguf", (int)*length, name, number % count + 1,
              count);
-    if (!bsearch(next, names->names, names->count, sizeof *names->names, compare_text))
+    if (!bsearch(&next, names->names, names->count, sizeof *names->names, name_compare))
         return next;
     free(next);
     return NULL;
@@ -363,7 +353,7 @@ void source_set_check(const struct source_set *set)
     for (; sorted.names && sorted.count < set->count; sorted.count++)
         sorted.names[sorted.count] = set->paths[sorted.count];
     if (sorted.count > 0)
-        qsort(sorted.names, sorted.count, sizeof *sorted.names, compare);
+        qsort(sorted.names, sorted.count, sizeof *sorted.names, name_compare);
     for (size_t i = 0; i < sorted.count; i++) {
         const char *name = sorted.names[i], *slash = strrchr(name, '/');
         char *missing = missing_part(&sorted, name, &length);

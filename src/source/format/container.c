@@ -270,11 +270,6 @@ bool container_names_differ(const struct container *c)
     return good;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sees to it that names tell the arrays apart: numbers those that are equal, or refuses them. */
 static bool tell_apart(struct container *c, struct container_input *in, bool number)
 {
@@ -308,7 +303,7 @@ static bool tell_apart(struct container *c, struct container_input *in, bool num
         do
             sorted[i]->name = container_note(c, "%s#%zu", names[i], ++last);
         while (sorted[i]->name &&
-               bsearch(&sorted[i]->name, names, c->count, sizeof *names, compare_texts));
+               bsearch(&sorted[i]->name, names, c->count, sizeof *names, name_compare));
         good = sorted[i]->name || container_no_memory(in);
     }
     free(names);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/missing.h"
+#include "core/name.h"
 #include "core/number.h"
 #include "core/order.h"
 #include "source/format/attributes.h"
@@ -1717,11 +1718,6 @@ static bool add_array(struct store *z, const char *path)
  * Folders.
  */
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Finds out what a folder is: an array, too, if its metadata are wrong, as add_array then finds.
    in->error says if they cannot be read. */
 static enum node find_node(struct store *z, const char *path)
@@ -1951,7 +1947,7 @@ static bool read_arrays(struct store *z)
     else
         good = walk_archive(z);
     if (good && z->count > 0)
-        qsort(z->paths, z->count, sizeof *z->paths, compare_paths);
+        qsort(z->paths, z->count, sizeof *z->paths, name_compare);
     for (size_t i = 0; i < z->count; i++) {
         const bool again =
             i > 0 && strcmp(z->paths[i - 1], z->paths[i]) == 0; /* of both versions */
