@@ -23,7 +23,6 @@ library_sources += \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/zstd.c src/source/zstd.h \
 	src/source/format/attributes.c src/source/format/attributes.h \
-	src/source/format/blosc.c src/source/format/blosc.h \
 	src/source/format/codec.c src/source/format/codec.h \
 	src/source/format/container.c src/source/format/container.h \
 	src/source/format/containers.c src/source/format/containers.h \

@@ -11,7 +11,6 @@
 #endif
 
 #include "core/error.h"
-#include "source/format/blosc.h"
 #include "source/format/ggml.h"
 #include "source/format/inflate.h"
 #include "source/format/shuffle.h"
@@ -276,11 +275,131 @@ static const char *undo_bitshuffle(struct codec_memory *m, const struct containe
     return NULL;
 }
 
+#define BLOSC_VERSION 2
+#define BLOSC_CODEC_VERSION 1 /* of all codecs */
+#define BLOSC_HEADER 16
+
+/* Flags of a chunk, after which three bits say how it is compressed. */
+enum { SHUFFLED = 1, STORED = 2, BITS_SHUFFLED = 4, RESERVED = 8, NOT_SPLIT = 16, CODEC_SHIFT = 5 };
+
+/* Blocks are split if elements have at most so many bytes, and blocks at least so many elements. */
+enum { SPLIT_MAX = 16, SPLIT_ELEMENTS = 128 };
+
+static const char blosc_cut_off[] = "the Blosc data are cut off";
+
+/* A chunk of Blosc, version 2 of their format, which Blosc 1 writes: blocks of shuffled bytes or bits, each
+   compressed as a whole or one place of the elements' bytes after the other. */
+struct blosc_chunk {
+    struct codec_memory *memory;
+    const unsigned char *bytes;
+    size_t size;
+    unsigned flags;
+    enum codec codec;
+    size_t element;
+};
+
+static size_t number_at(const unsigned char *bytes)
+{
+    return (size_t)bytes_number(bytes, sizeof(uint32_t), false);
+}
+
+/* Decompresses a block, whose streams begin at an offset of the chunk. */
+static const char *decode_streams(const struct blosc_chunk *c, size_t at, size_t streams,
+                                  unsigned char *to, size_t out)
+{
+    const size_t content = out / streams;
+
+    for (size_t i = 0; i < streams; i++) {
+        const char *wrong = NULL;
+        size_t stored;
+
+        if (at > c->size || c->size - at < sizeof(uint32_t))
+            return blosc_cut_off;
+        stored = number_at(c->bytes + at);
+        at += sizeof(uint32_t);
+        if (stored > c->size - at)
+            return blosc_cut_off;
+        if (stored == content)
+            memcpy(to, c->bytes + at, content);
+        else
+            wrong = codec_decode(c->memory, c->codec, c->bytes + at, stored, to, content);
+        if (wrong)
+            return wrong;
+        at += stored;
+        to += content;
+    }
+    return NULL;
+}
+
+/* Decompresses a block and undoes its shuffle. */
+static const char *decode_block(const struct blosc_chunk *c, size_t at, size_t streams,
+                                unsigned char *to, size_t out)
+{
+    const size_t elements = out / c->element;
+    const bool bytes = (c->flags & SHUFFLED) && c->element > 1;
+    const bool bits = !bytes && (c->flags & BITS_SHUFFLED) && elements > 0 && elements % 8 == 0;
+    unsigned char *const shuffled = bytes || bits ? codec_room(c->memory, out) : to;
+    const char *const wrong =
+        shuffled ? decode_streams(c, at, streams, shuffled, out) : error_no_memory;
+
+    if (!wrong && bytes)
+        shuffle_undo(to, shuffled, out, c->element);
+    if (!wrong && bits) {
+        const size_t whole = elements * c->element;
+
+        shuffle_undo_bits(to, shuffled, elements, c->element);
+        memcpy(to + whole, shuffled + whole, out - whole);
+    }
+    return wrong;
+}
+
 static const char *undo_blosc(struct codec_memory *m, const struct container_filter *f,
                               const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
+    static const enum codec codecs[] = {CODEC_BLOSCLZ, CODEC_LZ4, CODEC_SNAPPY, CODEC_ZLIB,
+                                        CODEC_ZSTD};
+    struct blosc_chunk c = {.memory = m, .bytes = from};
+    size_t block, blocks;
+    const char *wrong = NULL;
+
     (void)f;
-    return blosc_decode(m, from, size, to, out);
+    if (size < BLOSC_HEADER)
+        return blosc_cut_off;
+    if (from[0] != BLOSC_VERSION)
+        return "chunks of Blosc of another version than 2 are not supported";
+    c.flags = from[2];
+    c.element = from[3];
+    c.size = number_at(from + 12);
+    block = number_at(from + 8);
+    if (c.size < BLOSC_HEADER || c.size > size)
+        return blosc_cut_off;
+    if (number_at(from + 4) != out)
+        return OTHER_SIZE;
+    /* Stored chunks do not need these fields; c-blosc checks them there, too. */
+    if (block == 0 || block > out || c.element == 0 || (c.flags & RESERVED))
+        return "the Blosc header is damaged";
+    if (c.flags & STORED) {
+        if (c.size - BLOSC_HEADER != out)
+            return blosc_cut_off;
+        memcpy(to, from + BLOSC_HEADER, out);
+        return NULL;
+    }
+    if (c.flags >> CODEC_SHIFT >= sizeof codecs / sizeof *codecs || from[1] != BLOSC_CODEC_VERSION)
+        return "compressed by a codec that Blosc does not have";
+    c.codec = codecs[c.flags >> CODEC_SHIFT];
+    blocks = (out - 1) / block + 1;
+    if (blocks > (c.size - BLOSC_HEADER) / sizeof(uint32_t))
+        return blosc_cut_off;
+    for (size_t i = 0; i < blocks && !wrong; i++) {
+        const size_t begin = i * block;
+        const size_t content = out - begin < block ? out - begin : block;
+        const bool split = !(c.flags & NOT_SPLIT) && content == block && c.element <= SPLIT_MAX &&
+                           block / c.element >= SPLIT_ELEMENTS;
+
+        wrong = decode_block(&c, number_at(from + BLOSC_HEADER + i * sizeof(uint32_t)),
+                             split ? c.element : 1, to + begin, content);
+    }
+    return wrong;
 }
 
 static const char *refuse_ggml(const struct container_filter *f)
