@@ -45,7 +45,7 @@ struct difference_tolerance {
     double absolute, relative;              /* limits, finite and not negative */
 };
 
-/* Tolerances, some of them of the arrays whose names match a pattern (source/format/pattern.h). */
+/* Tolerances, some of them of the arrays whose names match a pattern (source/format/container.h). */
 #define DIFFERENCE_PATTERN_MAX 256
 #define DIFFERENCE_TOLERANCES_MAX 16
 struct difference_tolerances {

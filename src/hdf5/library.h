@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "source/format/container.h"
-#include "source/format/pattern.h"
 
 #if H5_VERSION_GE(1, 12, 0)
 #    define HDF5_ITERATE H5Literate2

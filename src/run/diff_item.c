@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "source/format/pattern.h"
+#include "source/format/container.h"
 
 bool diff_same_shape(const struct array_shape *a, const struct array_shape *b)
 {

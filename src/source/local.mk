@@ -40,7 +40,6 @@ library_sources += \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npy_records.c \
 	src/source/format/npz.c \
-	src/source/format/pattern.c src/source/format/pattern.h \
 	src/source/format/pickle.c src/source/format/pickle.h \
 	src/source/format/plausibility.c src/source/format/plausibility.h \
 	src/source/format/pytorch.c src/source/format/pytorch.h \

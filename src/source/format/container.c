@@ -2,6 +2,7 @@
 
 #include "source/format/container.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +22,25 @@ const char *container_find_missing(const struct container_array *a, enum element
     *m = a && a->missing_values ? *a->missing_values : (struct missing){.count = 0};
     lacking = missing_add_values(m, type, values);
     return a ? NULL : lacking;
+}
+
+bool container_wants(struct container_pattern *patterns, unsigned count, const char *name,
+                     bool useful)
+{
+    bool all = true, included = false, excluded = false;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct container_pattern *p = &patterns[i];
+
+        all = all && p->exclude;
+        if (fnmatch(p->pattern, name, 0) != 0)
+            continue;
+        p->matched = true;
+        p->useful = p->useful || useful;
+        included = included || !p->exclude;
+        excluded = excluded || p->exclude;
+    }
+    return (all || included) && !excluded;
 }
 
 bool container_chunk_path(const struct container_array *a, uint64_t number, char path[PATH_MAX])

@@ -21,7 +21,22 @@
 #include "core/error.h"
 #include "core/missing.h"
 #include "core/scale.h"
-#include "source/format/pattern.h"
+
+/* A pattern of the names of arrays. Arrays are wanted whose names match one of some patterns, or
+   all where there is none but patterns that exclude arrays; of these, those that no such pattern
+   matches. Patterns are matched as a shell matches files, but that * and ? also stand for slashes
+   and leading dots. */
+struct container_pattern {
+    const char *pattern;
+    bool exclude;
+    bool matched; /* an array has been found that it matches */
+    bool useful;  /* and one of those can be reduced, or should be */
+};
+
+/* Whether an array is wanted. Notes which patterns it matches; and where it is `useful`, that they
+   are. */
+bool container_wants(struct container_pattern *patterns, unsigned count, const char *name,
+                     bool useful);
 
 /* Room for the name of a type; a longer one is cut. */
 #define CONTAINER_TYPE_MAX 24
