@@ -102,19 +102,6 @@ static bool is_zip(const struct unsupported_input *in)
     return (in->bytes[4] == 0 || (in->bytes[4] >= 10 && in->bytes[4] <= 63)) && in->bytes[5] == 0;
 }
 
-/* Whether the name of a zip archive's first member ends so. */
-static bool first_member_ends(const struct unsupported_input *in, const char *end)
-{
-    size_t name = (size_t)bytes_number(in->bytes + 26, 2, false), length = strlen(end);
-
-    return is_zip(in) && name >= length && begins(in, 30 + name - length, end, length);
-}
-
-static bool is_torch_script(const struct unsupported_input *in)
-{
-    return first_member_ends(in, "/data/0");
-}
-
 /* The first bytes of a zip archive's member, and its name. */
 struct member {
     unsigned char header[30];
@@ -148,6 +135,14 @@ static bool ends_with(const char *name, const char *end)
     const size_t length = strlen(name), more = strlen(end);
 
     return length >= more && strcmp(name + length - more, end) == 0;
+}
+
+static bool is_torch_script(const struct unsupported_input *in)
+{
+    uint64_t offset = 0;
+    struct member m;
+
+    return is_zip(in) && next_member(in, &offset, &m) && ends_with(m.name, "/data/0");
 }
 
 #define ZIP_MEMBERS 1000 /* are looked at */
@@ -188,8 +183,7 @@ static bool is_old_tar(const struct unsupported_input *in)
 /* The first header may describe something else than a file. */
 static void say_tar_member(const struct unsupported_input *in, char *said)
 {
-    bool file = in->bytes[156] == '0' || in->bytes[156] == 0;
-
+    const bool file = in->bytes[156] == '0' || in->bytes[156] == 0;
     const char *name = (const char *)in->bytes;
 
     shell_word(said, UNSUPPORTED_DETAIL_MAX, name, file && *name != '-' ? strnlen(name, 100) : 0,
@@ -664,18 +658,15 @@ static bool is_stl(const struct unsupported_input *in)
 
 /*
  * The table. The first of two matching rows counts: so special formats stand before general ones,
- * and text is last.
+ * and text is last. OR is another beginning of the format of the row before it.
  */
 
-#define NAMED(name_, ...)            \
-    {                                \
-        .name = (name_), __VA_ARGS__ \
-    }
-#define ROW(name_, magic_, ...)                                                       \
-    {                                                                                 \
-        .name = (name_), .magic = (magic_), .length = sizeof(magic_) - 1, __VA_ARGS__ \
-    }
-#define AT(at_, second_) .at = (at_), .second = (second_), .second_length = sizeof(second_) - 1
+/* clang-format off */
+#define START(magic_, ...) .places[0] = {0, (magic_), sizeof(magic_) - 1}, __VA_ARGS__
+#define ROW(name_, ...) {.name = (name_), START(__VA_ARGS__, )}
+#define OR(...) {START(__VA_ARGS__, )}
+#define AT(at_, bytes_) .places[1] = {(at_), (bytes_), sizeof(bytes_) - 1}
+#define AND(at_, bytes_) .places[2] = {(at_), (bytes_), sizeof(bytes_) - 1}
 #define TEST(least_, also_) .least = (least_), .also = (also_)
 #define FIND(least_, find_) .least = (least_), .find = (find_)
 #define NOTHING .kind = UNSUPPORTED_NOTHING
@@ -685,98 +676,60 @@ static bool is_stl(const struct unsupported_input *in)
 #define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
 
 /* Common to several rows. */
-#define ZSTD_0_4(magic_)                                            \
-    ROW("a file of zstd 0.1 to 0.4", magic_, TEST(24, is_old_zstd), \
-        WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it"))
-#define ZSTD_0_7(magic_) \
-    ROW("a file of zstd 0.5 to 0.7", magic_, TEST(24, is_old_zstd), FILTER("zstd -dc"))
-#define ZIPPED(name_, also_, ...)                                                                \
-    ROW(name_, "PK\3\4", TEST(30, also_), COMMAND("unzip -p FILE {}"), .detail = say_zip_member, \
-        __VA_ARGS__)
-#define TORCH PYTHON("torch", "torch.load('FILE', map_location='cpu')['NAME'].double().numpy()")
-#define PICKLE(magic_, ...) \
-    ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))"), __VA_ARGS__)
-#define PICKLED_DICT(magic_, ...)                                                               \
-    ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
-        __VA_ARGS__)
-#define GGML(magic_, at_, zeros_)               \
-    ROW("a GGML file", magic_, AT(at_, zeros_), \
-        WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
+#define NONE(name_, ...) ROW(name_, __VA_ARGS__, NOTHING)
+#define OLD_ZSTD TEST(24, is_old_zstd)
+#define PICKLE(entry_, ...) \
+    ROW("a Python pickle", __VA_ARGS__, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))" entry_))
 #define PANDAS(function_) PYTHON("pandas", "pandas." function_ "('FILE')['NAME']")
-#define STATA(magic_) ROW("a Stata file", magic_, AT(108, "\0"), PANDAS("read_stata"))
 #define READ_R(entry_) PYTHON("pyreadr", "pyreadr.read_r('FILE')[" entry_ "]")
 #define LOADMAT PYTHON("scipy.io", "scipy.io.loadmat('FILE')['NAME']")
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
-#define NIFTI1(size_) ROW("a NIfTI file", size_, AT(344, "ni1\0"), .least = 348, NIBABEL)
-#define NIFTI2(magic_) ROW("a NIfTI file", magic_ "\0\r\n\x1a\n", .least = 540, NIBABEL)
 #define MASKED(values_, fill_, name_) \
     "(lambda " name_ ": numpy.ma.compressed(numpy.ma.masked_equal(" values_ ", " fill_ ")))"
-#define CDF(magic_, second_)                                                               \
-    ROW("a CDF file", magic_, AT(4, second_),                                              \
-        PYTHON("cdflib", MASKED("f.varget('NAME')", "f.varattsget('NAME').get('FILLVAL')", \
-                                "f") "(cdflib.CDF('FILE'))"))
-#define GRIB(edition_)                                               \
-    ROW("a GRIB file", "GRIB", AT(7, edition_),                      \
-        PYTHON("eccodes", MASKED("m['values']", "m['missingValue']", \
-                                 "m") "(next(iter(eccodes.FileReader('FILE'))))"))
-#define BUFR(edition_) \
-    ROW("a BUFR file", "BUFR", AT(7, edition_), WORDS("bufr_dump of ecCodes prints its values"))
-#define MRC(stamp_) \
-    NAMED("an MRC file", AT(208, "MAP " stamp_), PYTHON("mrcfile", "mrcfile.open('FILE').data"))
 #define TIFF PYTHON("tifffile", "tifffile.imread('FILE')")
 #define SOUND PYTHON("soundfile", "soundfile.read('FILE')[0]")
 #define IMAGE PYTHON("imageio.v3", "imageio.v3.imread('FILE')")
-#define ITK PYTHON("SimpleITK", "SimpleITK.GetArrayFromImage(SimpleITK.ReadImage('FILE'))")
-#define PYVISTA PYTHON("pyvista", "pyvista.read('FILE')['NAME']")
-#define PLY PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")
-#define JPEG(second_) ROW("a JPEG image", "\xff\xd8\xff", AT(6, second_), NOTHING)
-#define PROGRAM "a program or a library"
 #define HDF5 WORDS("a gpureduce that is built with libhdf5 reads it")
 
-/* clang-format off */
 static const struct unsupported table[] = {
     ROW("a gzip file", "\x1f\x8b\x08", TEST(10, is_gzip), FILTER("gzip -dc")),
-    ROW("an xz file", "\xfd" "7zXZ\0", FILTER("xz -dc")),
-    ROW("a bzip2 file", "BZh", AT(4, "1AY&SY"), FILTER("bzip2 -dc")),
-    ROW("a bzip2 file", "BZh", AT(4, "\x17\x72\x45\x38\x50\x90"), FILTER("bzip2 -dc")),
+    ROW("an xz file", "\xfd" "7zXZ\0", FILTER("xz -dc")), ROW("a bzip2 file", "BZh",
+        AT(4, "1AY&SY"), FILTER("bzip2 -dc")), OR("BZh", AT(4, "\x17\x72\x45\x38\x50\x90")),
     ROW("an lz4 file", "\x04\x22\x4d\x18", TEST(7, is_lz4), FILTER("lz4 -dc")),
-    ROW("an lz4 file", "\x02\x21\x4c\x18", AT(7, "\0"), FILTER("lz4 -dc")),
-    ROW("an lzma file", "\x5d", TEST(13, is_lzma), FILTER("xz -dc")),
-    ROW("an lzip file", "LZIP\x01", FILTER("lzip -dc")),
+    OR("\x02\x21\x4c\x18", AT(7, "\0")), ROW("an lzma file", "\x5d", TEST(13, is_lzma),
+        FILTER("xz -dc")), ROW("an lzip file", "LZIP\x01", FILTER("lzip -dc")),
     ROW("an lzop file", "\x89LZO\0\r\n\x1a\n", FILTER("lzop -dc")),
     ROW("a file of compress(1)", "\x1f\x9d", TEST(3 + 9 * COMPRESS_CODES / 8 + 2, is_compress),
-        FILTER("gzip -dc")),
-    ROW("a framed Snappy file", "\xff\x06\0\0sNaPpY", FILTER("python3 -m snappy -d")),
-    ZSTD_0_4("\xfd\x2f\xb5\x1e"), ZSTD_0_4("\x1e\xb5\x2f\xfd"), ZSTD_0_4("\x22\xb5\x2f\xfd"),
-    ZSTD_0_4("\x23\xb5\x2f\xfd"), ZSTD_0_4("\x24\xb5\x2f\xfd"), ZSTD_0_7("\x25\xb5\x2f\xfd"),
-    ZSTD_0_7("\x26\xb5\x2f\xfd"), ZSTD_0_7("\x27\xb5\x2f\xfd"),
-    ROW("a TorchScript program", "PK\3\4", TEST(30, is_torch_script),
-        PYTHON("torch", "torch.jit.load('FILE', map_location='cpu').state_dict()['NAME']"
-               ".double().numpy()")),
-    ZIPPED("a zip archive", is_zip, .arrays = true),
-    ROW("an empty zip archive", "PK\5\6\0\0\0\0", .least = 22, NOTHING),
-    NAMED("a tar archive", AT(257, "ustar\0"), COMMAND("tar -xOf FILE {}"),
-          .least = 512, .detail = say_tar_member),
-    NAMED("a tar archive", AT(257, "ustar "), COMMAND("tar -xOf FILE {}"),
-          .least = 512, .detail = say_tar_member),
-    NAMED("a tar archive", TEST(512, is_old_tar), COMMAND("tar -xOf FILE {}"),
-          .detail = say_tar_member),
+        FILTER("gzip -dc")), ROW("a framed Snappy file", "\xff\x06\0\0sNaPpY",
+        FILTER("python3 -m snappy -d")), ROW("a file of zstd 0.1 to 0.4", "\xfd\x2f\xb5\x1e",
+        OLD_ZSTD, WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it")),
+    OR("\x1e\xb5\x2f\xfd", OLD_ZSTD), OR("\x22\xb5\x2f\xfd", OLD_ZSTD),
+    OR("\x23\xb5\x2f\xfd", OLD_ZSTD), OR("\x24\xb5\x2f\xfd", OLD_ZSTD),
+    ROW("a file of zstd 0.5 to 0.7", "\x25\xb5\x2f\xfd", OLD_ZSTD, FILTER("zstd -dc")),
+    OR("\x26\xb5\x2f\xfd", OLD_ZSTD), OR("\x27\xb5\x2f\xfd", OLD_ZSTD),
+    ROW("a TorchScript program", "PK\3\4", TEST(30, is_torch_script), PYTHON("torch",
+        "torch.jit.load('FILE', map_location='cpu').state_dict()['NAME'].double().numpy()")),
+    ROW("a zip archive", "PK\3\4", TEST(30, is_zip), COMMAND("unzip -p FILE {}"),
+        .detail = say_zip_member, .arrays = true), ROW("an empty zip archive", "PK\5\6\0\0\0\0",
+        .least = 22, NOTHING), ROW("a tar archive", "", AT(257, "ustar\0"),
+        COMMAND("tar -xOf FILE {}"), .least = 512, .detail = say_tar_member),
+    OR("", AT(257, "ustar "), .least = 512), OR("", TEST(512, is_old_tar)),
     ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER")),
     ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER")),
     ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER")),
 
     ROW("a PyTorch file of before version 1.6",
-        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", TORCH),
-    PICKLED_DICT("\x80\4\x95", AT(8, "\0\0\0}")), PICKLE("\x80\4\x95", AT(8, "\0\0\0")),
-    PICKLED_DICT("\x80\5\x95", AT(8, "\0\0\0}")), PICKLE("\x80\5\x95", AT(8, "\0\0\0")),
-    PICKLED_DICT("\x80\2}q"), PICKLE("\x80\2]q"),
-    PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"),
-    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLED_DICT("}q", TEST(5, is_pickled_list)),
-    PICKLE("]q", TEST(5, is_pickled_list)), PICKLED_DICT("(dp0\n"), PICKLED_DICT("(dp1\n"),
-    PICKLE("(lp0\n"), PICKLE("(lp1\n"), PICKLE("cnumpy"), PICKLE("", TEST(8, is_pickle)),
-    PICKLE("", TEST(8, is_pickled_value)),
-    GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
-    GGML("algg", 5, "\0\0\0"),
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", PYTHON("torch",
+        "torch.load('FILE', map_location='cpu')['NAME'].double().numpy()")),
+    PICKLE("['NAME']", "\x80\4\x95", AT(8, "\0\0\0}")), OR("\x80\5\x95", AT(8, "\0\0\0}")),
+    OR("\x80\2}q"), OR("\x80\3}q\0"), OR("}q\0X", AT(5, "\0\0\0")),
+    OR("}q", TEST(5, is_pickled_list)), OR("(dp0\n"), OR("(dp1\n"),
+    PICKLE("", "\x80\4\x95", AT(8, "\0\0\0")), OR("\x80\5\x95", AT(8, "\0\0\0")), OR("\x80\2]q"),
+    OR("\x80\3]q\0"), OR("]q", TEST(5, is_pickled_list)), OR("(lp0\n"), OR("(lp1\n"), OR("cnumpy"),
+    OR("", TEST(8, is_pickle)), OR("", TEST(8, is_pickled_value)),
+    ROW("a GGML file", "lmgg", AT(7, "\0"),
+        WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it")),
+    OR("fmgg", AT(5, "\0\0\0")), OR("tjgg", AT(5, "\0\0\0")), OR("algg", AT(5, "\0\0\0")),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
         "onnx.numpy_helper.to_array(onnx.load('FILE').graph.initializer[0])")),
 
@@ -788,54 +741,59 @@ static const struct unsupported table[] = {
     ROW("a Feather file", "FEA1\0\0\0\0", PANDAS("read_feather")),
     ROW("an ORC file", "ORC", TEST(10, is_orc), PANDAS("read_orc")),
     ROW("an SQLite database", "SQLite format 3\0", PYTHON("sqlite3",
-        "numpy.array(sqlite3.connect('FILE').execute('{}').fetchall(), float)"), .detail = say_query),
+        "numpy.array(sqlite3.connect('FILE').execute('{}').fetchall(), float)"),
+        .detail = say_query),
     ROW("an Avro file", "Obj\x01", AT(6, "avro."), PYTHON("fastavro",
         "numpy.array([r['NAME'] for r in fastavro.reader(open('FILE', 'rb'))], float)")),
-    NAMED("an LMDB database", AT(16, "\xde\xc0\xef\xbe\1\0\0\0"), PYTHON("lmdb",
+    ROW("an LMDB database", "", AT(16, "\xde\xc0\xef\xbe\1\0\0\0"), PYTHON("lmdb",
         "numpy.frombuffer(lmdb.open('FILE', subdir=False).begin().get(b'NAME'), 'f4')")),
     ROW("a TensorFlow checkpoint's index", "\0\0\6\x08", AT(5, "\x1a\2\x08\1"),
         WORDS("tensorflow.train.load_checkpoint reads the arrays")),
     ROW("an OLE file (as of Excel)", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", PANDAS("read_excel")),
-    NAMED("a SAS file", AT(12, "\xc2\xea\x81\x60\xb3\x14\x11\xcf"), PANDAS("read_sas")),
-    ROW("a SAS file", "HEADER RECORD*******LIB", PANDAS("read_sas")),
-    ROW("an SPSS file", "$FL", AT(4, "@(#)"), PANDAS("read_spss")),
-    ROW("a Stata file", "<stata_dta>", PANDAS("read_stata")),
-    STATA("\x71\1\1\0"), STATA("\x72\1\1\0"), STATA("\x73\1\1\0"),
-    STATA("\x71\2\1\0"), STATA("\x72\2\1\0"), STATA("\x73\2\1\0"),
-    ROW("an R data file", "RDX2\nX\n", READ_R("'NAME'")),
-    ROW("an R data file", "RDX3\nX\n", READ_R("'NAME'")),
-    ROW("an R data file", "X\n\0\0\0\2", READ_R("None")),
-    ROW("an R data file", "X\n\0\0\0\3", READ_R("None")),
+    ROW("a SAS file", "", AT(12, "\xc2\xea\x81\x60\xb3\x14\x11\xcf"), PANDAS("read_sas")),
+    OR("HEADER RECORD*******LIB"), ROW("an SPSS file", "$FL", AT(4, "@(#)"), PANDAS("read_spss")),
+    ROW("a Stata file", "<stata_dta>", PANDAS("read_stata")), OR("\x71\1\1\0", AT(108, "\0")),
+    OR("\x72\1\1\0", AT(108, "\0")), OR("\x73\1\1\0", AT(108, "\0")),
+    OR("\x71\2\1\0", AT(108, "\0")), OR("\x72\2\1\0", AT(108, "\0")),
+    OR("\x73\2\1\0", AT(108, "\0")), ROW("an R data file", "RDX2\nX\n", READ_R("'NAME'")),
+    OR("RDX3\nX\n"), ROW("an R data file", "X\n\0\0\0\2", READ_R("None")), OR("X\n\0\0\0\3"),
 
     ROW("a MATLAB 7.3 file", "MATLAB 7.3 MAT-file", HDF5),
     ROW("a MATLAB file", "MATLAB 5.0 MAT-file", LOADMAT),
-    NAMED("a MATLAB 4 file", TEST(22, is_matlab4), LOADMAT),
-    NAMED("an HDF5 file (or netCDF-4)", TEST(8, is_hdf5), HDF5),
-    ROW("an HDF4 file", "\x0e\x03\x13\x01\0",
-        PYTHON("pyhdf.SD", MASKED("v[:]", "v.attributes().get('_FillValue')", "v")
-               "(pyhdf.SD.SD('FILE').select('NAME'))")),
-    NIFTI1("\x5c\1\0\0"), NIFTI1("\0\0\1\x5c"),
-    NIFTI2("\x1c\2\0\0ni2"), NIFTI2("\0\0\2\x1cni2"),
-    NAMED("an MGH file", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
-    NAMED("an Analyze header", TEST(348, is_analyze), NIBABEL),
+    ROW("a MATLAB 4 file", "", TEST(22, is_matlab4), LOADMAT),
+    ROW("an HDF5 file (or netCDF-4)", "", TEST(8, is_hdf5), HDF5),
+    ROW("an HDF4 file", "\x0e\x03\x13\x01\0", PYTHON("pyhdf.SD",
+        MASKED("v[:]", "v.attributes().get('_FillValue')",
+        "v") "(pyhdf.SD.SD('FILE').select('NAME'))")), ROW("a NIfTI file", "\x5c\1\0\0",
+        AT(344, "ni1\0"), .least = 348, NIBABEL), OR("\0\0\1\x5c", AT(344, "ni1\0"), .least = 348),
+    OR("\x1c\2\0\0ni2\0\r\n\x1a\n", .least = 540), OR("\0\0\2\x1cni2\0\r\n\x1a\n", .least = 540),
+    ROW("an MGH file", "", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
+    ROW("an Analyze header", "", TEST(348, is_analyze), NIBABEL),
     ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),
-    ROW("a MetaImage file", "ObjectType =", ITK), ROW("a MetaImage file", "NDims =", ITK),
-    ROW("a MetaImage file", "Comment =", TEST(9, is_meta_image), ITK),
+    ROW("a MetaImage file", "ObjectType =",
+        PYTHON("SimpleITK", "SimpleITK.GetArrayFromImage(SimpleITK.ReadImage('FILE'))")),
+    OR("NDims ="), OR("Comment =", TEST(9, is_meta_image)),
     ROW("a Matrix Market file", "%%MatrixMarket",
         PYTHON("scipy.io", "scipy.io.mmread('FILE').data")),
     ROW("a VTK file", "# vtk DataFile", PYTHON("meshio", "meshio.read('FILE').point_data['NAME']")),
-    ROW("a VTK file", "<VTKFile ", PYVISTA),
-    ROW("a VTK file", "<?xml version=\"1.0\"?>\n<VTKFile ", PYVISTA),
-    CDF("\xcd\xf3\0\1", "\0\0\xff\xff"), CDF("\xcd\xf3\0\1", "\xcc\xcc\0\1"),
-    CDF("\xcd\xf2\x60\2", "\0\0\xff\xff"), CDF("\xcd\xf2\x60\2", "\xcc\xcc\0\1"),
+    ROW("a VTK file", "<VTKFile ", PYTHON("pyvista", "pyvista.read('FILE')['NAME']")),
+    OR("<?xml version=\"1.0\"?>\n<VTKFile "),
+    ROW("a CDF file", "\xcd\xf3\0\1\0\0\xff\xff", PYTHON("cdflib",
+        MASKED("f.varget('NAME')", "f.varattsget('NAME').get('FILLVAL')",
+        "f") "(cdflib.CDF('FILE'))")), OR("\xcd\xf3\0\1\xcc\xcc\0\1"),
+    OR("\xcd\xf2\x60\2\0\0\xff\xff"), OR("\xcd\xf2\x60\2\xcc\xcc\0\1"),
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
     ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
-    NAMED("a Fortran file of records", FIND(12, find_fortran), .kind = UNSUPPORTED_FORTRAN),
-    GRIB("\1"), GRIB("\2"), BUFR("\2"), BUFR("\3"), BUFR("\4"),
-    NAMED("a DICOM file", AT(128, "DICM\2\0"),
-          PYTHON("pydicom", "pydicom.dcmread('FILE').pixel_array")),
+    ROW("a Fortran file of records", "", FIND(12, find_fortran), .kind = UNSUPPORTED_FORTRAN),
+    ROW("a GRIB file", "GRIB", AT(7, "\1"), PYTHON("eccodes",
+        MASKED("m['values']", "m['missingValue']",
+        "m") "(next(iter(eccodes.FileReader('FILE'))))")), OR("GRIB", AT(7, "\2")),
+    ROW("a BUFR file", "BUFR", AT(7, "\2"), WORDS("bufr_dump of ecCodes prints its values")),
+    OR("BUFR", AT(7, "\3")), OR("BUFR", AT(7, "\4")), ROW("a DICOM file", "", AT(128, "DICM\2\0"),
+        PYTHON("pydicom", "pydicom.dcmread('FILE').pixel_array")),
     ROW("an ASDF file", "#ASDF 1.", PYTHON("asdf", "asdf.open('FILE')['NAME']")),
-    MRC("\x44\x44"), MRC("\x44\x41"), MRC("\x11\x11"),
+    ROW("an MRC file", "", AT(208, "MAP \x44\x44"), PYTHON("mrcfile", "mrcfile.open('FILE').data")),
+    OR("", AT(208, "MAP \x44\x41")), OR("", AT(208, "MAP \x11\x11")),
     ROW("a LAS or LAZ file", "LASF", AT(24, "\1"), PYTHON("laspy", "laspy.read('FILE')['NAME']")),
     ROW("a PCD file", "# .PCD v", PYTHON("open3d", "open3d.io.read_point_cloud('FILE').points")),
     ROW("a BDF file", "\xff" "BIOSEMI", PYTHON("mne", "mne.io.read_raw_bdf('FILE').get_data()")),
@@ -844,51 +802,40 @@ static const struct unsupported table[] = {
     ROW("a ROOT file", "root\0",
         PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
 
-    ROW("a TIFF image", "II*\0", TEST(8, is_tiff), TIFF),
-    ROW("a TIFF image", "MM\0*", TEST(8, is_tiff), TIFF),
-    ROW("a BigTIFF image", "II+\0\x08\0\0\0", TIFF), ROW("a BigTIFF image", "MM\0+\0\x08\0\0", TIFF),
-    ROW("a WAV file", "RF64", AT(8, "WAVE"), SOUND),
+    ROW("a TIFF image", "II*\0", TEST(8, is_tiff), TIFF), OR("MM\0*", TEST(8, is_tiff)),
+    ROW("a BigTIFF image", "II+\0\x08\0\0\0", TIFF), OR("MM\0+\0\x08\0\0"),
     ROW("a WAV file", "RIFF", AT(8, "WAVE"),
-        PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
-    ROW("a WAV file", "RIFX", AT(8, "WAVE"),
-        PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
-    ROW("an AU file", ".snd\0\0", SOUND), ROW("an AIFF file", "FORM", AT(8, "AIF"), SOUND),
+        PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")), OR("RIFX", AT(8, "WAVE")),
+    ROW("a WAV file", "RF64", AT(8, "WAVE"), SOUND), ROW("an AU file", ".snd\0\0", SOUND),
+    ROW("an AIFF file", "FORM", AT(8, "AIF"), SOUND),
     ROW("a FLAC file", "fLaC", AT(5, "\0\0\x22"), SOUND), ROW("an Ogg file", "OggS\0\2", SOUND),
-    ROW("an MP3 file", "ID3\2\0", SOUND), ROW("an MP3 file", "ID3\3\0", SOUND),
-    ROW("an MP3 file", "ID3\4\0", SOUND),
+    ROW("an MP3 file", "ID3\2\0", SOUND), OR("ID3\3\0"), OR("ID3\4\0"),
     ROW("an OpenEXR image", "v/1\1\2", AT(6, "\0\0"),
         PYTHON("OpenEXR", "OpenEXR.File('FILE').channels()['NAME'].pixels")),
-    ROW("a JPEG 2000 image", "\0\0\0\x0cjP  \r\n\x87\n", IMAGE),
-    ROW("a JPEG 2000 image", "\xff\x4f\xff\x51\0", IMAGE),
+    ROW("a JPEG 2000 image", "\0\0\0\x0cjP  \r\n\x87\n", IMAGE), OR("\xff\x4f\xff\x51\0"),
     ROW("a PNM or PFM image", "P", TEST(7, is_pnm), IMAGE), ROW("a PAM image", "P7\nWIDTH ", IMAGE),
-    ROW("a PLY file", "ply\nformat ", PLY), ROW("a PLY file", "ply\r\nformat ", PLY),
-    NAMED("an STL file", TEST(84, is_stl), PYTHON("trimesh", "trimesh.load('FILE').vertices")),
-    ROW("an AVI video", "RIFF", AT(8, "AVI "), NOTHING),
-    ROW("an MP4 file", "\0\0", AT(4, "ftyp"), NOTHING),
-    ROW("a WebP image", "RIFF", AT(8, "WEBP"), NOTHING),
-    ROW("a BMP image", "BM", AT(6, "\0\0\0\0"), NOTHING),
-    ROW("a PNG image", "\x89PNG\r\n\x1a\n", NOTHING), JPEG("JFIF"), JPEG("Exif"), JPEG("http"),
-    JPEG("ICC_"), JPEG("Adob"), ROW("a JPEG image", "\xff\xd8\xff\xdb\0", NOTHING),
-    ROW("a GIF image", "GIF87a", NOTHING), ROW("a GIF image", "GIF89a", NOTHING),
-    ROW("a PDF document", "%PDF-", NOTHING),
-    ROW(PROGRAM, "\x7f" "ELF", AT(6, "\1"), NOTHING), ROW(PROGRAM, "MZ\x90\0\3\0", NOTHING),
-    ROW(PROGRAM, "MZ\x78\0\1\0", NOTHING), ROW(PROGRAM, "\xcf\xfa\xed\xfe\x07\0\0\1", NOTHING),
-    ROW(PROGRAM, "\xcf\xfa\xed\xfe\x0c\0\0\1", NOTHING),
-    ROW("a Java class", "\xca\xfe\xba\xbe\0\0\0", NOTHING),
+    ROW("a PLY file", "ply\nformat ",
+        PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")), OR("ply\r\nformat "),
+    ROW("an STL file", "", TEST(84, is_stl), PYTHON("trimesh", "trimesh.load('FILE').vertices")),
+    NONE("an AVI video", "RIFF", AT(8, "AVI ")), NONE("an MP4 file", "\0\0", AT(4, "ftyp")),
+    NONE("a WebP image", "RIFF", AT(8, "WEBP")), NONE("a BMP image", "BM", AT(6, "\0\0\0\0")),
+    NONE("a PNG image", "\x89PNG\r\n\x1a\n"), NONE("a JPEG image", "\xff\xd8\xff", AT(6, "JFIF")),
+    OR("\xff\xd8\xff", AT(6, "Exif")), OR("\xff\xd8\xff", AT(6, "http")),
+    OR("\xff\xd8\xff", AT(6, "ICC_")), OR("\xff\xd8\xff", AT(6, "Adob")), OR("\xff\xd8\xff\xdb\0"),
+    NONE("a GIF image", "GIF87a"), OR("GIF89a"), NONE("a PDF document", "%PDF-"),
+    NONE("a program or a library", "\x7f" "ELF", AT(6, "\1")), OR("MZ\x90\0\3\0"),
+    OR("MZ\x78\0\1\0"), OR("\xcf\xfa\xed\xfe\x07\0\0\1"), OR("\xcf\xfa\xed\xfe\x0c\0\0\1"),
+    NONE("a Java class", "\xca\xfe\xba\xbe\0\0\0"),
 
-    ROW("an XML file", "<?xml ", NOTHING),
-    ROW("an HTML file", "<!DOCTYPE", NOTHING), ROW("an HTML file", "<!doctype", NOTHING),
-    ROW("an HTML file", "<html", NOTHING), ROW("an HTML file", "<HTML", NOTHING),
-    NAMED("a JSON file", TEST(4, unsupported_is_json),
-          PYTHON("json", "{}"), .detail = unsupported_say_json),
-    NAMED("a text file of numbers", TEST(4, unsupported_is_numbers), PYTHON(NULL, "{}"),
-          .detail = unsupported_say_table),
-    NAMED("a text file", TEST(4, unsupported_is_table), PYTHON(NULL, "{}"),
-          .detail = unsupported_say_table),
-    NAMED("a text file", TEST(4, unsupported_is_text), PANDAS("read_csv")),
-    NAMED("a text file in UTF-16 or UTF-32", TEST(8, unsupported_is_wide_text),
-          PYTHON("pandas", "pandas.read_csv('FILE', encoding='{}')['NAME']"),
-          .detail = unsupported_say_encoding),
+    NONE("an XML file", "<?xml "), NONE("an HTML file", "<!DOCTYPE"), OR("<!doctype"), OR("<html"),
+    OR("<HTML"), ROW("a JSON file", "", TEST(4, unsupported_is_json), PYTHON("json", "{}"),
+        .detail = unsupported_say_json), ROW("a text file of numbers", "",
+        TEST(4, unsupported_is_numbers), PYTHON(NULL, "{}"), .detail = unsupported_say_table),
+    ROW("a text file", "", TEST(4, unsupported_is_table), PYTHON(NULL, "{}"),
+        .detail = unsupported_say_table), ROW("a text file", "", TEST(4, unsupported_is_text),
+        PANDAS("read_csv")),
+    ROW("a text file in UTF-16 or UTF-32", "", TEST(8, unsupported_is_wide_text), PYTHON("pandas",
+        "pandas.read_csv('FILE', encoding='{}')['NAME']"), .detail = unsupported_say_encoding),
     /* Text may begin so, too. */
     ROW("a cpio archive", "07070", COMMAND("bsdtar -xOf FILE MEMBER")),
     ROW("an EDF file", "0       ", AT(170, "."),
@@ -900,12 +847,16 @@ const struct unsupported *unsupported_find(const struct unsupported_input *in, s
 {
     for (size_t i = 0; i < COUNT(table); i++) {
         const struct unsupported *row = &table[i];
+        bool found = in->size >= row->least;
 
+        for (size_t k = 0; k < COUNT(row->places) && found; k++)
+            found = begins(in, row->places[k].at, row->places[k].bytes, row->places[k].length);
         *raw = (struct advice){0};
-        if (in->size >= row->least && begins(in, 0, row->magic, row->length) &&
-            begins(in, row->at, row->second, row->second_length) && (!row->also || row->also(in)) &&
-            (!row->find || row->find(in, raw)))
+        if (found && (!row->also || row->also(in)) && (!row->find || row->find(in, raw))) {
+            for (; !row->name; row--)
+                ;
             return row;
+        }
     }
     return NULL;
 }

@@ -23,9 +23,14 @@ enum unsupported_advice {
 };
 
 struct unsupported {
-    const char *name;                 /* with its article */
-    const char *magic, *second;       /* it begins with one, and has the other at `at` */
-    size_t length, second_length, at; /* of these two; both may be empty */
+    const char *name; /* with its article; NULL: another beginning of the format before this */
+
+    /* Bytes that it has in these places; the first is the beginning, and each may be empty. */
+    struct {
+        size_t at;
+        const char *bytes;
+        size_t length;
+    } places[3];
 
     /* More that has to hold. They see at least `least` bytes. `find` also sets what is raw, if it
        finds numbers. */

@@ -364,13 +364,18 @@ bool unsupported_is_table(const struct unsupported_input *in)
            (no_chance(in, MODEL_EITHER, utf8) || no_chance(in, MODEL_PROSE, utf8));
 }
 
-bool unsupported_is_json(const struct unsupported_input *in)
+static size_t skip_space(const struct unsupported_input *in, size_t i)
 {
-    size_t i = 0;
-    bool utf8;
-
     while (i < in->size && isspace(in->bytes[i]))
         i++;
+    return i;
+}
+
+bool unsupported_is_json(const struct unsupported_input *in)
+{
+    const size_t i = skip_space(in, 0);
+    bool utf8;
+
     return (BEGINS(in, i, "{") || BEGINS(in, i, "[")) && all_text(in, &utf8) &&
            (no_chance(in, MODEL_JSON, utf8) || no_chance(in, MODEL_PROSE, utf8));
 }
@@ -394,13 +399,6 @@ static size_t json_end(const struct unsupported_input *in, size_t i)
             return i + 1;
     }
     return in->size;
-}
-
-static size_t skip_space(const struct unsupported_input *in, size_t i)
-{
-    while (i < in->size && isspace(in->bytes[i]))
-        i++;
-    return i;
 }
 
 /* How Python reads numbers of JSON: of objects, members; of several lines, one of each. */
