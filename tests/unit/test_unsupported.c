@@ -111,7 +111,7 @@ static const struct {
     {"a Parquet file", {PART(0, "PAR1\x15\x04")}, 5},
     {"an encrypted Parquet file", {PART(0, "PARE\x2c\0\0\0")}, 8},
     {"an Arrow file (or Feather)", {PART(0, "ARROW1\0\0\xff\xff\xff\xff")}, 8},
-    {"an Arrow stream", {PART(0, "\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0")}, 12},
+    {"an Arrow stream", {PART(0, "\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0\0\0\x0a\0")}, 16},
     {"a Feather file", {PART(0, "FEA1\0\0\0\0")}, 8},
     {"an SQLite database", {PART(0, "SQLite format 3\0\x10")}, 16},
     {"a WAV file", {PART(0, "RIFF\x24\1\0\0WAVEfmt ")}, 12},
@@ -172,7 +172,9 @@ static const struct {
     {"an R data file", {PART(0, "X\n\0\0\0\2\0\4")}, 6},
     {"an R data file", {PART(0, "X\n\0\0\0\3\0\4")}, 6},
     {"a MATLAB 4 file", {PART(0, "\0\0\0\0\x0a\0\0\0\5\0\0\0\0\0\0\0\4\0\0\0x_1")}, 24},
-    {"a MATLAB 4 file", {PART(0, "\0\0\3\xf2\0\0\0\x0a\0\0\0\5\0\0\0\1\0\0\0\2x")}, 22},
+    {"a MATLAB 4 file",
+     {PART(0, "\0\0\3\xf2\0\0\0\x0a\0\0\0\5\0\0\0\1\0\0\0\2x"), PART(422, "\0\0\3\xe8")},
+     22},
     {"an MGH file", {PART(0, "\0\0\0\1\0\0\0\x0a\0\0\0\6\0\0\0\5\0\0\0\1\0\0\0\0")}, 284},
     {"an NRRD file", {PART(0, "NRRD0004\ntype: float\n")}, 7},
     {"a MetaImage file", {PART(0, "ObjectType = Image\n")}, 12},
@@ -394,6 +396,52 @@ static void check_lies(void)
     tap_case(&family, !*name_of(file, sizeof file, sizeof file, ELEMENT_F32, false), "TIFF");
     tap_case(&family, *name_of(file, sizeof file, 10000, ELEMENT_F32, false), "TIFF, longer");
     tap_family_end(&family, "a length beyond the end is none");
+}
+
+/* Integers that begin as some formats do. */
+static void check_integers(void)
+{
+    static const struct {
+        enum element_type type;
+        bool big;
+        int values[6];
+    } arrays[] = {
+        {ELEMENT_I32, false, {93, 1, 119, 0, 89, 65}},       /* lzma: dictionary, length */
+        {ELEMENT_I16, false, {93, 0, 1, 7, 9, 12}},          /* as above */
+        {ELEMENT_I32, false, {-1, 39, 16, -7, 28, 9}},       /* an Arrow stream */
+        {ELEMENT_I32, false, {0, 125, 241, 0, 2, 'y'}},      /* MATLAB 4: a matrix x */
+        {ELEMENT_I32, false, {51, 65, 0, 0, 2, 'I'}},        /* and an empty one */
+        {ELEMENT_I32, true, {1, 2, -11, 4, 1, 3}},           /* MGH */
+        {ELEMENT_I32, true, {442, 443, 444, 445, 446, 447}}, /* MPEG */
+        {ELEMENT_I32, true, {9994, 0, 0, 0, 0, 0}},          /* a shapefile */
+        {ELEMENT_I32, true, {1995, 100, 0, 0, 7, 9}},        /* XTC */
+        {ELEMENT_I32, true, {100, 31, 21, 0, 1, 2}},         /* FIF */
+        {ELEMENT_I16, true, {474, 1, 2, 64, 64, 1}},         /* SGI */
+        {ELEMENT_U8, false, {10, 5, 1, 8, 0, 7}},            /* PCX */
+        {ELEMENT_U8, false, {10, 10, 254, 254, 9, 9}},       /* OPUS */
+        {ELEMENT_U16, false, {3, 257, 2, 0, 65, 11}},        /* dBASE */
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const size_t size = element_size(arrays[i].type);
+        unsigned char bytes[64 * 8];
+        const char *got;
+
+        for (size_t k = 0; k < 64 * size; k++) {
+            const size_t n = k / size, place = arrays[i].big ? size - 1 - k % size : k % size;
+            const int64_t value = n < 6 ? arrays[i].values[n] : (int64_t)(n * 7 % 5);
+
+            bytes[k] = (unsigned char)((uint64_t)value >> 8 * place);
+        }
+        for (int pipe = 0; pipe < 2; pipe++) {
+            got = name_of(bytes, 64 * size, pipe ? UINT64_MAX : 64 * size, arrays[i].type,
+                          arrays[i].big);
+            tap_case(&family, !*got || (pipe && arrays[i].values[4] == 2), "%d, %d, ...: %s",
+                     arrays[i].values[0], arrays[i].values[1], got);
+        }
+    }
+    tap_family_end(&family, "integers are no magic");
 }
 
 /* Text in UTF-16 and UTF-32, with a mark and without. */
@@ -698,6 +746,7 @@ int main(void)
     check_rows();
     check_whole();
     check_lies();
+    check_integers();
     check_text();
     check_numbers();
     check_small();

@@ -44,7 +44,8 @@ static bool is_lz4(const struct unsupported_input *in)
 }
 
 /* 8 bits of the properties that all writers use; 27 at least of the dictionary's size, a power of
-   two or one and a half; and of the length, which is not stated or below 2^48. */
+   two or one and a half; and of the length, which is not stated or below 2^48. If stated, it has to
+   suit the file's, and no dictionary is a multiple of 2^24: small integers look so. */
 static bool is_lzma(const struct unsupported_input *in)
 {
     uint64_t dictionary = bytes_number(in->bytes + 1, 4, false),
@@ -52,7 +53,9 @@ static bool is_lzma(const struct unsupported_input *in)
     uint64_t odd = dictionary & (dictionary - 1); /* without its lowest bit */
 
     return dictionary >= 1 << 12 && (odd == 0 || dictionary == odd / 2 * 3) &&
-           (length == UINT64_MAX || length >> 48 == 0);
+           (length == UINT64_MAX || (length >> 48 == 0 && dictionary >> 16 != 0 &&
+                                     dictionary % (1 << 24) != 0 && length >> 14 <= in->total &&
+                                     (in->total == UINT64_MAX || in->total / 2 <= length + 64)));
 }
 
 #define COMPRESS_CODES 30
@@ -349,6 +352,13 @@ static bool is_orc(const struct unsupported_input *in)
            (b[2] == 0x0a || b[2] == 0x12) && b[3] <= b[1] - 2;
 }
 
+/* After 72 bits, which small integers may be, too, the two lengths that a table begins with: one
+   integer that is not small. */
+static bool is_arrow(const struct unsupported_input *in)
+{
+    return in->bytes[14] != 0 && in->bytes[15] == 0;
+}
+
 /*
  * Science.
  */
@@ -399,16 +409,15 @@ static uint64_t product(const unsigned char *sizes, size_t count)
     return x <= UINT64_C(1) << 40 ? x : 0;
 }
 
-/* FreeSurfer's: 32 bits of the version, 64 of unused zeros, 29 of the type, and four sizes that give
-   256 voxels or more. */
+/* FreeSurfer's: after 32 bits of the version, 29 of the type, and four sizes that give 256 voxels or
+   more; unused zeros. */
 static bool find_mgh(const struct unsupported_input *in, struct advice *raw)
 {
     static const struct code codes[] = {
         {0, ELEMENT_U8}, {1, ELEMENT_I32}, {3, ELEMENT_F32}, {4, ELEMENT_I16}};
 
-    if (bytes_number(in->bytes, 4, true) == 1)
-        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(in->bytes + 20, 4, true), 284,
-                product(in->bytes + 4, 4));
+    set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(in->bytes + 20, 4, true), 284,
+            product(in->bytes + 4, 4));
     return raw->length >= 256;
 }
 
@@ -430,7 +439,8 @@ static bool is_matlab4(const struct unsupported_input *in)
     static const unsigned char sizes[] = {8, 4, 4, 2, 2, 1};
     const unsigned char *b = in->bytes;
     bool big = bytes_number(b, 4, false) > 5052;
-    uint64_t word[5], type;
+    uint64_t word[5], type, next;
+    unsigned char more[4];
 
     for (size_t i = 0; i < 5; i++)
         word[i] = bytes_number(b + 4 * i, 4, big);
@@ -441,8 +451,11 @@ static bool is_matlab4(const struct unsupported_input *in)
     for (size_t i = 0; i + 1 < word[4]; i++)
         if (!isalnum(b[20 + i]) && b[20 + i] != '_')
             return false;
-    return word[1] >> 31 == 0 && word[2] >> 28 == 0 &&
-           fits(in, 20 + word[4], word[1] * word[2] * sizes[type]);
+    next = 20 + word[4] + word[1] * word[2] * sizes[type] * (1 + word[3]);
+    return word[1] >> 31 == 0 && word[2] >> 27 == 0 && fits(in, next, 0) &&
+           (is_all(in, next) ||
+            (word[1] * word[2] > 0 &&
+             (!read_bytes(in, next, more, 4) || bytes_number(more, 4, big) / 1000 == big)));
 }
 
 /* As the MNIST digits: 16 bits of zeros, 8 and more of type and dimensions; sizes that give the
@@ -736,7 +749,7 @@ static const struct unsupported table[] = {
     ROW("a Parquet file", "PAR1\x15", PANDAS("read_parquet")),
     ROW("an encrypted Parquet file", "PARE", AT(6, "\0\0"), WORDS("decrypt it first")),
     ROW("an Arrow file (or Feather)", "ARROW1\0\0", PANDAS("read_feather")),
-    ROW("an Arrow stream", "\xff\xff\xff\xff", AT(6, "\0\0\x10\0\0\0"),
+    ROW("an Arrow stream", "\xff\xff\xff\xff", AT(6, "\0\0\x10\0\0\0"), TEST(16, is_arrow),
         PYTHON("pyarrow", "pyarrow.ipc.open_stream('FILE').read_all()['NAME']")),
     ROW("a Feather file", "FEA1\0\0\0\0", PANDAS("read_feather")),
     ROW("an ORC file", "ORC", TEST(10, is_orc), PANDAS("read_orc")),
@@ -767,7 +780,8 @@ static const struct unsupported table[] = {
         "v") "(pyhdf.SD.SD('FILE').select('NAME'))")), ROW("a NIfTI file", "\x5c\1\0\0",
         AT(344, "ni1\0"), .least = 348, NIBABEL), OR("\0\0\1\x5c", AT(344, "ni1\0"), .least = 348),
     OR("\x1c\2\0\0ni2\0\r\n\x1a\n", .least = 540), OR("\0\0\2\x1cni2\0\r\n\x1a\n", .least = 540),
-    ROW("an MGH file", "", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
+    ROW("an MGH file", "\0\0\0\1", AT(120, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+        AND(200, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
     ROW("an Analyze header", "", TEST(348, is_analyze), NIBABEL),
     ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),
     ROW("a MetaImage file", "ObjectType =",
