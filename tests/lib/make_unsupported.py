@@ -324,6 +324,49 @@ def torch_files():
     made("script.pt", "a TorchScript program", 12497500, "s/NAME/weight/")
 
 
+def rasterio_files():
+    import numpy as np
+    import rasterio
+
+    x = np.arange(4096, dtype=np.float32).reshape(64, 64)
+    for driver, what in (("NITF", "a NITF image"), ("HFA", "an ERDAS image"), ("PCIDSK", "a PCIDSK image"),
+                         ("ISIS3", "an ISIS cube"), ("PCRaster", "a PCRaster map"), ("GS7BG", "a Surfer grid")):
+        with rasterio.open(path(driver + ".img"), "w", driver=driver, width=64, height=64, count=1,
+                           dtype="float64" if driver == "GS7BG" else "float32") as f:
+            f.write(x, 1)
+        made(driver + ".img", what, "-" if driver == "PCRaster" else 8386560)
+
+
+def soundfile_files():
+    import numpy as np
+    import soundfile
+
+    x = (np.arange(5000) - 100).astype(np.int16)
+    for format, what in (("W64", "a Wave64 file"), ("CAF", "a CAF file"), ("VOC", "a VOC file"), ("SVX", "an SVX file"),
+                         ("NIST", "a SPHERE file"), ("PVF", "a PVF file"), ("PAF", "a PAF file"), ("IRCAM", "an IRCAM file")):
+        soundfile.write(path(format + ".sound"), x, 44100, format=format, subtype="PCM_16")
+        made(format + ".sound", what, (12497500 - 500000) / 32768)
+    soundfile.write(path("mp3.sound"), x, 44100, format="MP3")
+    made("mp3.sound", "an MP3 file")
+
+
+def obspy_files():
+    import numpy as np
+    import obspy
+
+    x = np.arange(5000, dtype=np.float32)
+    trace = obspy.Trace(x, {"network": "XX", "station": "A", "sampling_rate": 200})
+    for format, order in (("SAC", 0), ("SAC", 1), ("MSEED", "<"), ("MSEED", ">")):
+        name = f"{format}{order in (1, '>')}.seismic"
+        trace.write(path(name), format=format, byteorder=order)
+        made(name, "a SAC file" if format == "SAC" else "a miniSEED file", 12497500)
+    for encoding in ("EBCDIC", "ASCII"):
+        for order in "<>":
+            name = f"{encoding}{order == '>'}.segy"
+            trace.write(path(name), format="SEGY", data_encoding=5, byteorder=order, textual_header_encoding=encoding)
+            made(name, "a SEG-Y file")
+
+
 def small_packages():
     """Formats of a package and a call each."""
     import numpy as np
@@ -426,7 +469,61 @@ def small_packages():
                 f.write((np.arange(5000) % 100).astype(type).tobytes())
             made(type.strip(">") + ".idx", "an IDX file (as of MNIST)", 247500)
 
-    for function in (nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
+    def duckdb_file():
+        import duckdb
+        with duckdb.connect(path("x.duckdb")) as database:
+            database.execute("create table t as select 1.5 as x")
+        made("x.duckdb", "a DuckDB database")
+
+    def blosc2_file():
+        import blosc2
+        blosc2.asarray(x, urlpath=path("x.b2nd"), mode="w")
+        made("x.b2nd", "a Blosc2 file")
+
+    def zfp_file():
+        import zfpy
+        with open(path("x.zfp"), "wb") as f:
+            f.write(zfpy.compress_numpy(x))
+        made("x.zfp", "a zfp file")
+
+    def gsd_file():
+        import gsd.hoomd
+        frame = gsd.hoomd.Frame()
+        frame.particles.N = 10
+        with gsd.hoomd.open(path("x.gsd"), "w") as f:
+            f.append(frame)
+        made("x.gsd", "a GSD file")
+
+    def trajectory_files():
+        import MDAnalysis
+        atoms = MDAnalysis.Universe.empty(100, trajectory=True).atoms
+        for name, what in (("xtc", "a TRR or XTC file"), ("trr", "a TRR or XTC file"), ("dcd", "a DCD file")):
+            with MDAnalysis.Writer(path("x." + name), 100) as w:
+                w.write(atoms)
+            made("x." + name, what)
+
+    def mdf_file():
+        import asammdf
+        for version in ("3.30", "4.10"):
+            f = asammdf.MDF(version=version)
+            f.append(asammdf.Signal(samples=x, timestamps=np.arange(5000.0), name="x"))
+            made(os.path.basename(f.save(path(f"v{version[0]}.mdf"))), "an MDF file")
+
+    def fabio_files():
+        import fabio
+        for name, what, type in (("edf", "an EDF image", fabio.edfimage.EdfImage),
+                                 ("cbf", "a CBF image", fabio.cbfimage.CbfImage)):
+            type(data=np.arange(5000, dtype=np.int32).reshape(50, 100)).write(path("fabio." + name))
+            made("fabio." + name, what)
+
+    def bam_files():
+        import pysam
+        for mode, name, what in (("wb", "x.bam", "a BAM or CRAM file"), ("wbu", "u.bam", "a BAM or CRAM file")):
+            pysam.AlignmentFile(path(name), mode, header={"SQ": [{"LN": 1000, "SN": "x"}]}).close()
+            made(name, what)
+
+    for function in (duckdb_file, blosc2_file, zfp_file, gsd_file, trajectory_files, mdf_file, fabio_files,
+                     bam_files, nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
                      vtk_file, image_files, sound_files, root_file, grib_file, idl_and_idx_files):
         attempt(function)
 
@@ -442,6 +539,9 @@ for names, function in (
     (("numpy", "tifffile"), tifffile_files),
     (("lz4",), lz4_files),
     (("torch",), torch_files),
+    (("numpy", "rasterio"), rasterio_files),
+    (("numpy", "soundfile"), soundfile_files),
+    (("numpy", "obspy"), obspy_files),
     (("numpy",), small_packages),
 ):
     if package(*names):

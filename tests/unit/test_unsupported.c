@@ -129,7 +129,7 @@ static const struct {
      {PART(0, "\xff\xd8\xff\xe1\x12\x34"
               "Exif\0\0")},
      10},
-    {"a JPEG image", {PART(0, "\xff\xd8\xff\xdb\0\x43\0")}, 5},
+    {"a JPEG image", {PART(0, "\xff\xd8\xff\xdb\0\x43\0")}, 7},
     {"a JPEG image", {PART(0, "\xff\xd8\xff\xe2\x0c\x58ICC_PROFILE")}, 10},
     {"a JPEG image",
      {PART(0, "\xff\xd8\xff\xee\0\x0e"
@@ -265,6 +265,216 @@ static const struct {
     {"an XML file", {PART(0, "<?xml version")}, 6},
     {"an HTML file", {PART(0, "<!DOCTYPE html>")}, 9},
     {"an HTML file", {PART(0, "<html><head>")}, 5},
+    {"an lrzip file", {PART(0, "LRZI\0")}, 5},
+    {"an encrypted file", {PART(0, "Salted__")}, 8},
+    {"a pointer of Git LFS", {PART(0, "version https://git-lfs")}, 23},
+    {"a pointer of git-annex", {PART(0, "/annex/objects/")}, 15},
+    {"a macOS folder's settings", {PART(0, "\0\0\0\1Bud1")}, 8},
+    {"a macOS file's attributes", {PART(0, "\0\5\x16\7\0\2\0\0")}, 8},
+    {"a TFLite model", {PART(2, "\0\0TFL3")}, 8},
+    {"a fastText model", {PART(0, "\xba\x16O/\x0c\0\0\0")}, 8},
+    {"a Faiss index", {PART(0, "I"), PART(16, "\0\0\x10\0\0\0\0\0\0\0\x10\0\0\0\0\0")}, 32},
+    {"an XGBoost file", {PART(0, "{L\0\0\0\0\0\0\0")}, 9},
+    {"an XGBoost file", {PART(0, "\1\xab\xff\xffversion:")}, 12},
+    {"a DuckDB database", {PART(8, "DUCK"), PART(14, "\0\0\0\0\0\0")}, 20},
+    {"an Access database", {PART(0, "\0\1\0\0Standard ")}, 13},
+    {"an Octave file", {PART(0, "Octave-1-")}, 9},
+    {"a Blosc2 file", {PART(2, "b2frame\0")}, 10},
+    {"a DCD file", {PART(0, "T\0\0\0CORD")}, 8},
+    {"a DCD file", {PART(0, "\0\0\0TCORD")}, 8},
+    {"a TRR or XTC file", {PART(0, "\0\0\7\xc9\0\0\0\r")}, 8},
+    {"a TRR or XTC file", {PART(0, "\0\0\7\xcb"), PART(56, "Dz\0\0")}, 60},
+    {"a TRR or XTC file", {PART(0, "\0\0\7\xe7"), PART(56, "Dz\0\0")}, 60},
+    {"a GSD file",
+     {PART(0, "\xdf"
+              "e\xdf"
+              "e\xdf"
+              "e\xdf"
+              "e")},
+     8},
+    {"a BAM or CRAM file", {PART(0, "BAM\1"), PART(7, "\0")}, 8},
+    {"a BAM or CRAM file", {PART(0, "CRAM\2")}, 5},
+    {"a BAM or CRAM file", {PART(0, "CRAM\3")}, 5},
+    {"a BCF file", {PART(0, "BCF\2\2")}, 5},
+    {"a bigWig file", {PART(0, "&\xfc\x8f\x88"), PART(5, "\0")}, 6},
+    {"a bigWig file", {PART(0, "\xeb\xf2\x89\x87"), PART(5, "\0")}, 6},
+    {"a 2bit file", {PART(0, "C'A\x1a\0\0\0\0")}, 8},
+    {"a BGEN file", {PART(15, "\0bgen")}, 20},
+    {"a POD5 file", {PART(0, "\x8bPOD\r\n\x1a\n")}, 8},
+    {"an FCS file", {PART(0, "FCS"), PART(6, "    ")}, 10},
+    {"a SAC file", {PART(272, "\0\xe4@\xc6"), PART(304, "\6\0\0\0")}, 308},
+    {"a SAC file", {PART(272, "\0\xe4@\xc6"), PART(304, "\7\0\0\0")}, 308},
+    {"a SAC file", {PART(272, "\xc6@\xe4\0"), PART(304, "\0\0\0\6")}, 308},
+    {"a SAC file", {PART(272, "\xc6@\xe4\0"), PART(304, "\0\0\0\7")}, 308},
+    {"a miniSEED file", {PART(0, "00"), PART(6, "D "), PART(20, "\7")}, 21},
+    {"a miniSEED file", {PART(0, "00"), PART(6, "D "), PART(21, "\7")}, 22},
+    {"a miniSEED file", {PART(0, "00"), PART(6, "M "), PART(20, "\7")}, 21},
+    {"a miniSEED file", {PART(0, "00"), PART(6, "Q "), PART(20, "\7")}, 21},
+    {"a miniSEED file", {PART(0, "00"), PART(6, "R "), PART(20, "\7")}, 21},
+    {"a miniSEED file", {PART(0, "MS\3"), PART(9, "\7"), PART(11, "\0")}, 12},
+    {"a miniSEED file", {PART(0, "MS\3"), PART(9, "\7"), PART(11, "\1")}, 12},
+    {"a DLIS file", {PART(4, "V1.00RECORD")}, 15},
+    {"a shapefile", {PART(0, "\0\0'\n\0\0\0\0"), PART(28, "\xe8\3\0\0")}, 32},
+    {"a FlatGeobuf file", {PART(0, "fgb\3fgb")}, 7},
+    {"a NITF image", {PART(0, "NITF0")}, 5},
+    {"a NITF image", {PART(0, "NSIF0")}, 5},
+    {"a VICAR image", {PART(0, "LBLSIZE=")}, 8},
+    {"an ISIS cube", {PART(0, "Object = IsisCube")}, 17},
+    {"a PDS image", {PART(0, "PDS_VERSION_ID")}, 14},
+    {"a PDS image", {PART(0, "CCSD3ZF0000")}, 11},
+    {"an ENVISAT file", {PART(0, "PRODUCT=\"")}, 9},
+    {"an ERDAS image", {PART(0, "EHFA_HEADER_TAG")}, 15},
+    {"a PCIDSK image", {PART(0, "PCIDSK  ")}, 8},
+    {"a PCRaster map", {PART(0, "RUU CROSS SYSTEM")}, 16},
+    {"a DTED file", {PART(0, "UHL1"), PART(80, "DSI")}, 83},
+    {"a Surfer grid", {PART(0, "DSRB\4\0\0\0")}, 8},
+    {"a NEXRAD file", {PART(0, "AR2V00")}, 6},
+    {"a NEXRAD file", {PART(0, "ARCHIVE2.")}, 9},
+    {"a SIGPROC file", {PART(0, "\x0c\0\0\0HEADER_START")}, 16},
+    {"a SPICE kernel", {PART(0, "DAF/"), PART(7, " ")}, 8},
+    {"a CASA table", {PART(0, "\xbe\xbe\xbe\xbe\0\0")}, 6},
+    {"a FIF file", {PART(0, "\0\0\0d\0\0\0\x1f\0\0\0\x14")}, 12},
+    {"an ABF file", {PART(0, "ABF2\0\0")}, 6},
+    {"an ABF file", {PART(0, "ABF "), PART(7, "?")}, 8},
+    {"a Spike2 file", {PART(2, "(C) CED 87")}, 12},
+    {"a Plexon file", {PART(0, "PLEX"), PART(5, "\0\0\0")}, 8},
+    {"a Blackrock file", {PART(0, "NEURAL")}, 6},
+    {"a Neuralynx file", {PART(0, "######## Neuralynx")}, 18},
+    {"an Intan file", {PART(0, "\2'\x91\xc6"), PART(5, "\0")}, 6},
+    {"an Intan file", {PART(0, "\xac'\x91\xd6"), PART(5, "\0")}, 6},
+    {"a C3D file", {PART(0, "\2P"), PART(512, "\1P"), PART(515, "T")}, 516},
+    {"a file of tracks", {PART(0, "TRACK\0")}, 6},
+    {"a file of tracks", {PART(0, "mrtrix tracks")}, 13},
+    {"an MRtrix image", {PART(0, "mrtrix image")}, 12},
+    {"an ECAT file", {PART(0, "MATRIX7")}, 7},
+    {"a FreeSurfer file",
+     {PART(0, "\xff\xff\xfe"
+              "created ")},
+     11},
+    {"a FreeSurfer file", {PART(0, "\xff\xff\xff\0"), PART(11, "\0\0\0\1")}, 15},
+    {"an MDF file", {PART(0, "MDF     ")}, 8},
+    {"an MDF file", {PART(0, "UnFinMF ")}, 8},
+    {"a BLF file", {PART(0, "LOGG\x90\0\0\0")}, 8},
+    {"a packet capture", {PART(0, "\xd4\xc3\xb2\xa1\2\0")}, 6},
+    {"a packet capture", {PART(0, "\xa1\xb2\xc3\xd4\0\2")}, 6},
+    {"a packet capture", {PART(0, "M<\xb2\xa1\2\0")}, 6},
+    {"a packet capture", {PART(0, "\n\r\r\n"), PART(8, "M<+\x1a")}, 12},
+    {"a LeCroy file", {PART(0, "WAVEDESC")}, 8},
+    {"a LeCroy file", {PART(0, "#9"), PART(11, "WAVEDESC")}, 19},
+    {"a Gatan image", {PART(0, "\0\0\0\3"), PART(8, "\0\0\0\1\1\0\0\0\0")}, 17},
+    {"a Gatan image", {PART(0, "\0\0\0\4"), PART(12, "\0\0\0\1\1\0\0\0\0")}, 21},
+    {"a CZI image", {PART(0, "ZISRAWFILE")}, 10},
+    {"an ND2 image", {PART(0, "\xda\xce\xbe\n"), PART(16, "ND2 FILE")}, 24},
+    {"a LIF image", {PART(0, "p\0\0\0"), PART(8, "*"), PART(13, "<\0L\0")}, 17},
+    {"an Andor image", {PART(0, "Andor Technology")}, 16},
+    {"a Nanoscope file", {PART(0, "\\*File list")}, 11},
+    {"a Gwyddion file", {PART(0, "GWYPGwyContainer")}, 16},
+    {"a WiRE file", {PART(0, "WDF1"), PART(8, "\0\2\0\0")}, 12},
+    {"an OPUS file", {PART(0, "\n\n\xfe\xfe"), PART(10, ",A")}, 12},
+    {"a Thermo file",
+     {PART(0, "\1\xa1"
+              "F\0i\0n\0")},
+     8},
+    {"an NMR spectrum", {PART(0, "JEOL.NMR")}, 8},
+    {"an NMR spectrum", {PART(0, "UCSF NMR\0")}, 9},
+    {"an NMR spectrum", {PART(0, "\0\0\0\0\xef\xeenO{\x14\x16@")}, 12},
+    {"an EDF image", {PART(0, "{\nEDF_")}, 6},
+    {"an EDF image", {PART(0, "{\nHeaderID")}, 10},
+    {"an ADSC image", {PART(0, "{\nHEADER_BYTES=")}, 15},
+    {"a CBF image", {PART(0, "###CBF: VERSION")}, 15},
+    {"a Bruker image", {PART(0, "FORMAT :")}, 8},
+    {"a zfp file", {PART(0, "zfp\5")}, 4},
+    {"an E57 file", {PART(0, "ASTM-E57")}, 8},
+    {"a glTF file", {PART(0, "glTF\2\0\0\0")}, 8},
+    {"a Gmsh file", {PART(0, "$MeshFormat")}, 11},
+    {"a USD file", {PART(0, "PXR-USDC")}, 8},
+    {"a VDB file", {PART(0, " BDV\0\0\0\0")}, 8},
+    {"a Tecplot file", {PART(0, "#!TDV")}, 5},
+    {"an Amira file", {PART(0, "# AmiraMesh")}, 11},
+    {"an Amira file", {PART(0, "# Avizo")}, 7},
+    {"an ADF file", {PART(0, "@(#)ADF Database")}, 16},
+    {"an ADIOS file", {PART(0, "ADIOS-BP v")}, 10},
+    {"an AU file", {PART(0, "dns."), PART(5, "\0\0\0")}, 8},
+    {"an MP3 file", {PART(0, "\xff\xfb"), PART(36, "Xing")}, 40},
+    {"an MP3 file", {PART(0, "\xff\xfb"), PART(36, "Info")}, 40},
+    {"an MP3 file", {PART(0, "\xff\xfb"), PART(21, "Xing")}, 25},
+    {"an MP3 file", {PART(0, "\xff\xfb"), PART(21, "Info")}, 25},
+    {"an MP3 file", {PART(0, "\xff\xf3"), PART(21, "Xing")}, 25},
+    {"an MP3 file", {PART(0, "\xff\xf3"), PART(21, "Info")}, 25},
+    {"an MP3 file", {PART(0, "\xff\xf3"), PART(13, "Xing")}, 17},
+    {"an MP3 file", {PART(0, "\xff\xf3"), PART(13, "Info")}, 17},
+    {"a Wave64 file", {PART(0, "riff.\x91\xcf\x11")}, 8},
+    {"a CAF file", {PART(0, "caff\0\1")}, 6},
+    {"a VOC file", {PART(0, "Creative Voice")}, 14},
+    {"an SVX file", {PART(0, "FORM"), PART(8, "8SVX")}, 12},
+    {"an SVX file", {PART(0, "FORM"), PART(8, "16SV")}, 12},
+    {"a SPHERE file", {PART(0, "NIST_1A\n")}, 8},
+    {"a PVF file", {PART(0, "PVF1\n")}, 5},
+    {"a PAF file", {PART(0, " paf\0\0\0\0")}, 8},
+    {"a PAF file", {PART(0, "fap \0\0\0\0")}, 8},
+    {"an IRCAM file", {PART(0, "d\xa3\2\0"), PART(8, "\0\0\0")}, 11},
+    {"an IRCAM file", {PART(0, "d\xa3\3\0"), PART(9, "\0\0\0")}, 12},
+    {"an IRCAM file", {PART(0, "d\xa3\1\0"), PART(9, "\0\0\0")}, 12},
+    {"a WavPack file", {PART(0, "wvpk"), PART(9, "\4")}, 10},
+    {"a TTA file", {PART(0, "TTA1\1\0")}, 6},
+    {"an APE file", {PART(0, "MAC "), PART(5, "\x0f")}, 6},
+    {"a DSF file", {PART(0, "DSD \x1c\0\0\0")}, 8},
+    {"a DDS image", {PART(0, "DDS |\0\0\0")}, 8},
+    {"an SGI image", {PART(0, "\1\xda\0\1\0"), PART(12, "\0\0\0\0\0\0\0\xff")}, 20},
+    {"an SGI image", {PART(0, "\1\xda\1\1\0"), PART(12, "\0\0\0\0\0\0\0\xff")}, 20},
+    {"a PCX image", {PART(0, "\n\5\1\x08\0\0\0\0"), PART(74, "\0\0\0\0\0\0\0\0")}, 82},
+    {"a Photoshop image", {PART(0, "8BPS\0")}, 5},
+    {"a Radiance image", {PART(0, "#?RADIANCE\n")}, 11},
+    {"a Radiance image", {PART(0, "#?RGBE\n")}, 7},
+    {"a Sun raster", {PART(0, "Y\xa6j\x95"), PART(12, "\0\0\0")}, 15},
+    {"a DPX image", {PART(0, "SDPX"), PART(8, "V")}, 9},
+    {"a DPX image", {PART(0, "XPDS"), PART(8, "V")}, 9},
+    {"a SER video", {PART(0, "LUCAM-RECORDER")}, 14},
+    {"an MP4 file", {PART(0, "\0\0\0\x08wide")}, 8},
+    {"a Matroska video",
+     {PART(0, "\x1a"
+              "E\xdf\xa3"),
+      PART(5, "B\x86\x81\1")},
+     9},
+    {"a Matroska video",
+     {PART(0, "\x1a"
+              "E\xdf\xa3"),
+      PART(5, "B\x82")},
+     7},
+    {"a Matroska video",
+     {PART(0, "\x1a"
+              "E\xdf\xa3"),
+      PART(12, "B\x86\x81\1")},
+     16},
+    {"an MPEG video",
+     {PART(0, "\0\0\1\xba"
+              "D"),
+      PART(14, "\0\0\1")},
+     17},
+    {"an MPEG video", {PART(0, "\0\0\1\xba!"), PART(12, "\0\0\1")}, 15},
+    {"an MPEG video", {PART(0, "G@\0"), PART(4, "\0\0\xb0")}, 7},
+    {"an MPEG video", {PART(0, "G@\x11"), PART(4, "\0B\xf0")}, 7},
+    {"a video",
+     {PART(0, "0&\xb2u\x8e"
+              "f\xcf\x11")},
+     8},
+    {"a video", {PART(0, ".RMF\0\0\0\x12")}, 8},
+    {"a video", {PART(0, "FLV\1"), PART(5, "\0\0\0\x09")}, 9},
+    {"a video", {PART(0, "YUV4MPEG2 ")}, 10},
+    {"a video", {PART(0, "\6\x0e+4\2\5\1\1")}, 8},
+    {"a JPEG XL image", {PART(0, "\0\0\0\x0cJXL \r\n")}, 10},
+    {"a program or a library",
+     {PART(0, "\x7f"
+              "ELF"),
+      PART(6, "\1")},
+     7},
+    {"a program or a library", {PART(0, "MZ\x90\0\3\0")}, 6},
+    {"a program or a library", {PART(0, "MZx\0\1\0")}, 6},
+    {"a program or a library", {PART(0, "\xcf\xfa\xed\xfe\7\0\0\1")}, 8},
+    {"a program or a library", {PART(0, "\xcf\xfa\xed\xfe\x0c\0\0\1")}, 8},
+
+    {"a TFRecord file", {PART(0, "\x14\0\0\0\0\0\0\0"), PART(8, "\x5e\x3d\x29\x15")}, 16},
+    {"a PNM or PFM image", {PART(0, "P5 \n64 64 255\n")}, 7},
 };
 
 /* The codes of a run of one letter, for compress(1): 'a', 257, 258, ... of 9 bits each. */
@@ -352,6 +562,11 @@ static void check_whole(void)
         {"a Python pickle", {PART(0, "\x80\2G?\xf8"), PART(11, ".")}, 12, true, false},
         {"a Python pickle", {PART(0, "\x80\3J\0\0\1\0.")}, 8, true, false},
         {"a Python pickle", {PART(0, "\x80\3\x8a\5\0\0\0\0\1.")}, 10, true, false},
+        {"a dBASE file",
+         {PART(0, "\3\x7e\x0c\1\2\0\0\0\x41\0\x0b"), PART(64, "\x0d 1")},
+         88,
+         true,
+         false},
         {"a Fortran file of records",
          {PART(0, "\x10\0\0\0"), PART(20, "\x10\0\0\0")},
          24,
@@ -398,6 +613,35 @@ static void check_lies(void)
     tap_family_end(&family, "a length beyond the end is none");
 }
 
+/* Formats that the first 4 KiB tell. */
+static void check_long(void)
+{
+    static unsigned char file[UNSUPPORTED_HEAD];
+    struct tap_family family = {0};
+    const char *got;
+
+    /* SEG-Y with blanks of EBCDIC, ASCII and neither. */
+    for (int k = 0; k < 3; k++) {
+        memset(file, 0, sizeof file);
+        memset(file, k == 0 ? 0x40 : ' ', 3200);
+        memcpy(file, k == 0 ? "\xc3\x40\xf1" : "C 1", 3);
+        memcpy(file + 3216, "\x0f\xa0\0\0\1\xf4\0\0\0\5", 10);
+        file[3199] = k == 2 ? 0x1f : file[3198];
+        got = name_of(file, sizeof file, 100000, ELEMENT_F32, false);
+        tap_case(&family, strcmp(got, k < 2 ? "a SEG-Y file" : "") == 0, "SEG-Y %d: %s", k, got);
+    }
+    got = name_of(file, 3599, 100000, ELEMENT_F32, false);
+    tap_case(&family, !*got, "3599 bytes: %s", got);
+    memset(file, 0, sizeof file);
+    memcpy(file + 4092, "\x67\x45\x23\1", 4);
+    got = name_of(file, sizeof file, 100000, ELEMENT_F32, false);
+    tap_case(&family, strcmp(got, "an SPE image") == 0, "SPE: %s", got);
+    file[109] = 1;
+    got = name_of(file, sizeof file, 100000, ELEMENT_F32, false);
+    tap_case(&family, !*got, "SPE of an unknown type: %s", got);
+    tap_family_end(&family, "formats with long headers");
+}
+
 /* Integers that begin as some formats do. */
 static void check_integers(void)
 {
@@ -407,15 +651,16 @@ static void check_integers(void)
         int values[6];
     } arrays[] = {
         {ELEMENT_I32, false, {93, 1, 119, 0, 89, 65}},       /* lzma: dictionary, length */
-        {ELEMENT_I16, false, {93, 0, 1, 7, 9, 12}},          /* as above */
+        {ELEMENT_I16, false, {93, 0, 1, 7, 9, 12}},          /* the dictionary in i16 */
         {ELEMENT_I32, false, {-1, 39, 16, -7, 28, 9}},       /* an Arrow stream */
         {ELEMENT_I32, false, {0, 125, 241, 0, 2, 'y'}},      /* MATLAB 4: a matrix x */
-        {ELEMENT_I32, false, {51, 65, 0, 0, 2, 'I'}},        /* and an empty one */
+        {ELEMENT_I32, false, {51, 65, 0, 0, 2, 'I'}},        /* MATLAB 4: an empty one */
         {ELEMENT_I32, true, {1, 2, -11, 4, 1, 3}},           /* MGH */
         {ELEMENT_I32, true, {442, 443, 444, 445, 446, 447}}, /* MPEG */
         {ELEMENT_I32, true, {9994, 0, 0, 0, 0, 0}},          /* a shapefile */
         {ELEMENT_I32, true, {1995, 100, 0, 0, 7, 9}},        /* XTC */
         {ELEMENT_I32, true, {100, 31, 21, 0, 1, 2}},         /* FIF */
+        {ELEMENT_I16, true, {-40, -37, 60, 7, 9, 1}},        /* JPEG */
         {ELEMENT_I16, true, {474, 1, 2, 64, 64, 1}},         /* SGI */
         {ELEMENT_U8, false, {10, 5, 1, 8, 0, 7}},            /* PCX */
         {ELEMENT_U8, false, {10, 10, 254, 254, 9, 9}},       /* OPUS */
@@ -746,6 +991,7 @@ int main(void)
     check_rows();
     check_whole();
     check_lies();
+    check_long();
     check_integers();
     check_text();
     check_numbers();

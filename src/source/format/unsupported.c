@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "core/shell.h"
+#include "source/format/filters.h"
 #include "source/format/inflate.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported_input.h"
@@ -472,6 +473,43 @@ static bool find_idx(const struct unsupported_input *in, struct advice *raw)
     return raw->length > 0 && is_all(in, skip + raw->length * element_size(raw->type));
 }
 
+/* dBASE: 3 bits of the version, 7 of month and day; a header of 32 n + 1 bytes, or 32 n + 8 (4),
+   which with the records gives the length of the file. */
+static bool is_dbase(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+    const uint64_t head = bytes_number(b + 8, 2, false), record = bytes_number(b + 10, 2, false),
+                   all = head + record * bytes_number(b + 4, 4, false);
+
+    return (b[0] & 7) == 3 && b[2] - 1U < 12 && b[3] - 1U < 31 && record > 1 && head > 64 &&
+           (head % 32 | 9) == 9 && (is_all(in, all) || is_all(in, all + 1));
+}
+
+/* 3200 characters of ASCII, or bytes above 0x3f as of EBCDIC, the first of which is C or a blank;
+   then lengths, and the code of a type (11 bits) in either byte order. */
+static bool is_segy(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+    bool ascii = true, ebcdic = true;
+
+    for (size_t i = 0; i < 3200; i++) {
+        ascii &= b[i] < 0x7f && (b[i] >= 0x20 || isspace(b[i]));
+        ebcdic &= b[i] >= 0x40 || b[i] == 0x25 || isspace(b[i]);
+    }
+    return (ascii || ebcdic) && memchr("C@ \303", b[0], 4) && (b[3220] | b[3221]) > 0 &&
+           (b[3224] == 0 || b[3225] == 0) && (b[3224] | b[3225]) - 1U < 16;
+}
+
+/* A length (32 bits and more), and its masked checksum (32). */
+static bool is_tfrecord(const struct unsupported_input *in)
+{
+    const uint32_t sum = filter_crc32c(in->bytes, 8);
+
+    return fits(in, 16, bytes_number(in->bytes, 8, false)) &&
+           bytes_number(in->bytes + 8, 4, false) ==
+               (uint32_t)((sum >> 15 | sum << 17) + 0xa282ead8);
+}
+
 /*
  * Records as Fortran writes them: the length of each stands before it and behind it, as 4 or 8
  * bytes in either order.
@@ -656,7 +694,7 @@ static bool is_pnm(const struct unsupported_input *in)
     for (size_t i = 4; i < 7; i++)
         if (b[i] == 0 || !strchr("0123456789 \t\r\n", b[i]))
             return BEGINS(in, 3, "# ");
-    return isdigit(b[3]);
+    return isdigit(b[3]) || (isspace(b[3]) && isdigit(b[4]));
 }
 
 /* Triangles, whose number gives the length of the file: a subnormal f32, or the 32 last bits of an
@@ -689,6 +727,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
 
 /* Common to several rows. */
+#define READ(name_, tool_, ...) ROW(name_, __VA_ARGS__, WORDS(tool_ " reads it"))
 #define NONE(name_, ...) ROW(name_, __VA_ARGS__, NOTHING)
 #define OLD_ZSTD TEST(24, is_old_zstd)
 #define PICKLE(entry_, ...) \
@@ -699,6 +738,8 @@ static bool is_stl(const struct unsupported_input *in)
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
 #define MASKED(values_, fill_, name_) \
     "(lambda " name_ ": numpy.ma.compressed(numpy.ma.masked_equal(" values_ ", " fill_ ")))"
+#define OBSPY(name_, ...) ROW(name_, __VA_ARGS__, PYTHON("obspy", "obspy.read('FILE')[0].data"))
+#define GDAL(name_, ...) ROW(name_, __VA_ARGS__, PYTHON("rasterio", "rasterio.open('FILE').read()"))
 #define TIFF PYTHON("tifffile", "tifffile.imread('FILE')")
 #define SOUND PYTHON("soundfile", "soundfile.read('FILE')[0]")
 #define IMAGE PYTHON("imageio.v3", "imageio.v3.imread('FILE')")
@@ -712,10 +753,11 @@ static const struct unsupported table[] = {
     OR("\x02\x21\x4c\x18", AT(7, "\0")), ROW("an lzma file", "\x5d", TEST(13, is_lzma),
         FILTER("xz -dc")), ROW("an lzip file", "LZIP\x01", FILTER("lzip -dc")),
     ROW("an lzop file", "\x89LZO\0\r\n\x1a\n", FILTER("lzop -dc")),
-    ROW("a file of compress(1)", "\x1f\x9d", TEST(3 + 9 * COMPRESS_CODES / 8 + 2, is_compress),
-        FILTER("gzip -dc")), ROW("a framed Snappy file", "\xff\x06\0\0sNaPpY",
-        FILTER("python3 -m snappy -d")), ROW("a file of zstd 0.1 to 0.4", "\xfd\x2f\xb5\x1e",
-        OLD_ZSTD, WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it")),
+    ROW("an lrzip file", "LRZI\0", FILTER("lrzip -dq")), ROW("a file of compress(1)", "\x1f\x9d",
+        TEST(3 + 9 * COMPRESS_CODES / 8 + 2, is_compress), FILTER("gzip -dc")),
+    ROW("a framed Snappy file", "\xff\x06\0\0sNaPpY", FILTER("python3 -m snappy -d")),
+    ROW("a file of zstd 0.1 to 0.4", "\xfd\x2f\xb5\x1e", OLD_ZSTD,
+        WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it")),
     OR("\x1e\xb5\x2f\xfd", OLD_ZSTD), OR("\x22\xb5\x2f\xfd", OLD_ZSTD),
     OR("\x23\xb5\x2f\xfd", OLD_ZSTD), OR("\x24\xb5\x2f\xfd", OLD_ZSTD),
     ROW("a file of zstd 0.5 to 0.7", "\x25\xb5\x2f\xfd", OLD_ZSTD, FILTER("zstd -dc")),
@@ -730,6 +772,11 @@ static const struct unsupported table[] = {
     ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER")),
     ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER")),
     ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER")),
+    ROW("an encrypted file", "Salted__", WORDS("decrypt it with openssl first")),
+    ROW("a pointer of Git LFS", "version https://git-lfs", WORDS("'git lfs pull' gets the file")),
+    ROW("a pointer of git-annex", "/annex/objects/", WORDS("'git annex get' gets the file")),
+    NONE("a macOS folder's settings", "\0\0\0\1" "Bud1"),
+    NONE("a macOS file's attributes", "\0\5\x16\7\0\2\0\0"),
 
     ROW("a PyTorch file of before version 1.6",
         "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", PYTHON("torch",
@@ -745,6 +792,11 @@ static const struct unsupported table[] = {
     OR("fmgg", AT(5, "\0\0\0")), OR("tjgg", AT(5, "\0\0\0")), OR("algg", AT(5, "\0\0\0")),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
         "onnx.numpy_helper.to_array(onnx.load('FILE').graph.initializer[0])")),
+    READ("a TFLite model", "tf.lite.Interpreter", "", AT(2, "\0\0TFL3")),
+    READ("a TFRecord file", "tf.data.TFRecordDataset", "", TEST(16, is_tfrecord)),
+    READ("a fastText model", "fasttext", "\xba\x16\x4f\x2f\x0c\0\0\0"),
+    READ("a Faiss index", "faiss", "I", AT(16, "\0\0\x10\0\0\0\0\0\0\0\x10\0\0\0\0\0")),
+    READ("an XGBoost file", "xgboost", "{L\0\0\0\0\0\0\0"), OR("\1\xab\xff\xff" "version:"),
 
     ROW("a Parquet file", "PAR1\x15", PANDAS("read_parquet")),
     ROW("an encrypted Parquet file", "PARE", AT(6, "\0\0"), WORDS("decrypt it first")),
@@ -770,6 +822,11 @@ static const struct unsupported table[] = {
     OR("\x71\2\1\0", AT(108, "\0")), OR("\x72\2\1\0", AT(108, "\0")),
     OR("\x73\2\1\0", AT(108, "\0")), ROW("an R data file", "RDX2\nX\n", READ_R("'NAME'")),
     OR("RDX3\nX\n"), ROW("an R data file", "X\n\0\0\0\2", READ_R("None")), OR("X\n\0\0\0\3"),
+    READ("a DuckDB database", "duckdb", "", AT(8, "DUCK"), AND(14, "\0\0\0\0\0\0")),
+    READ("a dBASE file", "dbfread", "", TEST(32, is_dbase)),
+    READ("an Access database", "mdb-export", "\0\1\0\0Standard "),
+    READ("an Octave file", "Octave", "Octave-1-"),
+    READ("a Blosc2 file", "blosc2.open", "", AT(2, "b2frame\0")),
 
     ROW("a MATLAB 7.3 file", "MATLAB 7.3 MAT-file", HDF5),
     ROW("a MATLAB file", "MATLAB 5.0 MAT-file", LOADMAT),
@@ -798,6 +855,7 @@ static const struct unsupported table[] = {
     OR("\xcd\xf2\x60\2\0\0\xff\xff"), OR("\xcd\xf2\x60\2\xcc\xcc\0\1"),
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
     ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
+    READ("a DCD file", "MDAnalysis", "\x54\0\0\0" "CORD"), OR("\0\0\0\x54" "CORD"),
     ROW("a Fortran file of records", "", FIND(12, find_fortran), .kind = UNSUPPORTED_FORTRAN),
     ROW("a GRIB file", "GRIB", AT(7, "\1"), PYTHON("eccodes",
         MASKED("m['values']", "m['missingValue']",
@@ -815,31 +873,122 @@ static const struct unsupported table[] = {
         PYTHON("nptdms", "nptdms.TdmsFile.read('FILE')['GROUP']['NAME'][:]")),
     ROW("a ROOT file", "root\0",
         PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
+    READ("a TRR or XTC file", "MDAnalysis", "\0\0\7\xc9\0\0\0\x0d"),
+    OR("\0\0\7\xcb", AT(56, "\x44\x7a\0\0")), OR("\0\0\7\xe7", AT(56, "\x44\x7a\0\0")),
+    READ("a GSD file", "gsd.hoomd", "\xdf\x65\xdf\x65\xdf\x65\xdf\x65"),
+    READ("a BAM or CRAM file", "samtools", "BAM\1", AT(7, "\0")), OR("CRAM\2"), OR("CRAM\3"),
+    READ("a BCF file", "bcftools", "BCF\2\2"), READ("an FCS file", "flowio", "FCS", AT(6, "    ")),
+    READ("a bigWig file", "pyBigWig", "\x26\xfc\x8f\x88", AT(5, "\0")),
+    OR("\xeb\xf2\x89\x87", AT(5, "\0")), NONE("a 2bit file", "\x43\x27\x41\x1a\0\0\0\0"),
+    READ("a BGEN file", "bgen-reader", "", AT(15, "\0bgen")),
+    READ("a POD5 file", "pod5", "\x8bPOD\r\n\x1a\n"), GDAL("a NITF image", "NITF0"), OR("NSIF0"),
+    OBSPY("a SAC file", "", AT(272, "\0\xe4\x40\xc6"), AND(304, "\6\0\0\0")),
+    OR("", AT(272, "\0\xe4\x40\xc6"), AND(304, "\7\0\0\0")),
+    OR("", AT(272, "\xc6\x40\xe4\0"), AND(304, "\0\0\0\6")),
+    OR("", AT(272, "\xc6\x40\xe4\0"), AND(304, "\0\0\0\7")), GDAL("a VICAR image", "LBLSIZE="),
+    OBSPY("a miniSEED file", "00", AT(6, "D "), AND(20, "\7")),
+    OR("00", AT(6, "D "), AND(21, "\7")), OR("00", AT(6, "M "), AND(20, "\7")),
+    OR("00", AT(6, "Q "), AND(20, "\7")), OR("00", AT(6, "R "), AND(20, "\7")),
+    READ("a miniSEED file", "pymseed", "MS\3", AT(9, "\7"), AND(11, "\0")),
+    OR("MS\3", AT(9, "\7"), AND(11, "\1")), READ("a DLIS file", "dlisio", "", AT(4, "V1.00RECORD")),
+    READ("a SEG-Y file", "segyio", "", AT(3300, "\0\0\0\0\0\0\0\0"), TEST(3600, is_segy)),
+    READ("a shapefile", "geopandas", "\0\0\x27\x0a\0\0\0\0", AT(28, "\xe8\3\0\0")),
+    READ("a FlatGeobuf file", "geopandas", "fgb\3fgb"), GDAL("an ISIS cube", "Object = IsisCube"),
+    GDAL("a PDS image", "PDS_VERSION_ID"), OR("CCSD3ZF0000"), GDAL("an ENVISAT file", "PRODUCT=\""),
+    GDAL("an ERDAS image", "EHFA_HEADER_TAG"), GDAL("a PCIDSK image", "PCIDSK  "),
+    GDAL("a PCRaster map", "RUU CROSS SYSTEM"), GDAL("a DTED file", "UHL1", AT(80, "DSI")),
+    GDAL("a Surfer grid", "DSRB\4\0\0\0"), READ("a NEXRAD file", "Py-ART", "AR2V00"),
+    OR("ARCHIVE2."), READ("a SIGPROC file", "blimpy", "\x0c\0\0\0HEADER_START"),
+    READ("a SPICE kernel", "spiceypy", "DAF/", AT(7, " ")),
+    READ("a CASA table", "casacore", "\xbe\xbe\xbe\xbe\0\0"),
+    READ("a FIF file", "mne", "\0\0\0\x64\0\0\0\x1f\0\0\0\x14"),
+    READ("an ABF file", "pyabf", "ABF2\0\0"), OR("ABF ", AT(7, "\x3f")),
+    READ("a Spike2 file", "neo", "", AT(2, "(C) CED 87")),
+    READ("a Plexon file", "neo", "PLEX", AT(5, "\0\0\0")),
+    READ("a Blackrock file", "neo", "NEURAL"), READ("an MRtrix image", "mrconvert", "mrtrix image"),
+    READ("a Neuralynx file", "neo", "######## Neuralynx"),
+    READ("an Intan file", "neo", "\x02\x27\x91\xc6", AT(5, "\0")),
+    OR("\xac\x27\x91\xd6", AT(5, "\0")), READ("a C3D file", "ezc3d", "\2\x50", AT(512, "\1\x50"),
+        AND(515, "\x54")), READ("a file of tracks", "nibabel.streamlines", "TRACK\0"),
+    OR("mrtrix tracks"), ROW("an ECAT file", "MATRIX7", NIBABEL),
+    READ("a FreeSurfer file", "nibabel.freesurfer", "\xff\xff\xfe" "created "),
+    OR("\xff\xff\xff\0", AT(11, "\0\0\0\1")), READ("an MDF file", "asammdf", "MDF     "),
+    OR("UnFinMF "), READ("a BLF file", "python-can", "LOGG\x90\0\0\0"),
+    NONE("a packet capture", "\xd4\xc3\xb2\xa1\2\0"), OR("\xa1\xb2\xc3\xd4\0\2"),
+    OR("\x4d\x3c\xb2\xa1\2\0"), OR("\x0a\x0d\x0d\x0a", AT(8, "\x4d\x3c\x2b\x1a")),
+    READ("a LeCroy file", "lecroyscope", "WAVEDESC"), OR("#9", AT(11, "WAVEDESC")),
+    READ("a Gatan image", "ncempy", "\0\0\0\3", AT(8, "\0\0\0\1\1\0\0\0\0")),
+    OR("\0\0\0\4", AT(12, "\0\0\0\1\1\0\0\0\0")), READ("a CZI image", "czifile", "ZISRAWFILE"),
+    READ("an ND2 image", "nd2", "\xda\xce\xbe\x0a", AT(16, "ND2 FILE")),
+    READ("a LIF image", "readlif", "p\0\0\0", AT(8, "\x2a"), AND(13, "<\0L\0")),
+    READ("an SPE image", "spe2py", "", AT(4092, "\x67\x45\x23\1"), AND(109, "\0")),
+    READ("an Andor image", "sif_parser", "Andor Technology"),
+    READ("a Nanoscope file", "Gwyddion", "\\*File list"),
+    READ("a Gwyddion file", "gwyfile", "GWYPGwyContainer"), READ("a zfp file", "zfpy", "zfp\5"),
+    READ("a WiRE file", "renishawWiRE", "WDF1", AT(8, "\0\2\0\0")),
+    READ("an OPUS file", "brukeropus", "\x0a\x0a\xfe\xfe", AT(10, "\x2c\x41")),
+    READ("a Thermo file", "ThermoRawFileParser", "\1\xa1" "F\0i\0n\0"),
+    READ("an NMR spectrum", "nmrglue", "JEOL.NMR"), OR("UCSF NMR\0"),
+    OR("\0\0\0\0\xef\xee\x6e\x4f\x7b\x14\x16\x40"), READ("an EDF image", "fabio", "{\nEDF_"),
+    OR("{\nHeaderID"), READ("an ADSC image", "fabio", "{\nHEADER_BYTES="),
+    READ("a CBF image", "fabio", "###CBF: VERSION"), READ("a Bruker image", "fabio", "FORMAT :"),
+    READ("an E57 file", "pye57", "ASTM-E57"), READ("a glTF file", "trimesh", "glTF\2\0\0\0"),
+    READ("a Gmsh file", "meshio", "$MeshFormat"), READ("a USD file", "usdcat", "PXR-USDC"),
+    READ("a VDB file", "pyopenvdb", " BDV\0\0\0\0"), READ("a Tecplot file", "pytecplot", "#!TDV"),
+    READ("an Amira file", "Fiji", "# AmiraMesh"), OR("# Avizo"),
+    READ("an ADF file", "adf2hdf", "@(#)ADF Database"), READ("an ADIOS file", "bpls", "ADIOS-BP v"),
 
     ROW("a TIFF image", "II*\0", TEST(8, is_tiff), TIFF), OR("MM\0*", TEST(8, is_tiff)),
     ROW("a BigTIFF image", "II+\0\x08\0\0\0", TIFF), OR("MM\0+\0\x08\0\0"),
     ROW("a WAV file", "RIFF", AT(8, "WAVE"),
         PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")), OR("RIFX", AT(8, "WAVE")),
     ROW("a WAV file", "RF64", AT(8, "WAVE"), SOUND), ROW("an AU file", ".snd\0\0", SOUND),
-    ROW("an AIFF file", "FORM", AT(8, "AIF"), SOUND),
+    OR("dns.", AT(5, "\0\0\0")), ROW("an AIFF file", "FORM", AT(8, "AIF"), SOUND),
     ROW("a FLAC file", "fLaC", AT(5, "\0\0\x22"), SOUND), ROW("an Ogg file", "OggS\0\2", SOUND),
     ROW("an MP3 file", "ID3\2\0", SOUND), OR("ID3\3\0"), OR("ID3\4\0"),
-    ROW("an OpenEXR image", "v/1\1\2", AT(6, "\0\0"),
-        PYTHON("OpenEXR", "OpenEXR.File('FILE').channels()['NAME'].pixels")),
+    OR("\xff\xfb", AT(36, "Xing")), OR("\xff\xfb", AT(36, "Info")), OR("\xff\xfb", AT(21, "Xing")),
+    OR("\xff\xfb", AT(21, "Info")), OR("\xff\xf3", AT(21, "Xing")), OR("\xff\xf3", AT(21, "Info")),
+    OR("\xff\xf3", AT(13, "Xing")), OR("\xff\xf3", AT(13, "Info")),
+    ROW("a Wave64 file", "riff\x2e\x91\xcf\x11", SOUND), ROW("a CAF file", "caff\0\1", SOUND),
+    ROW("a VOC file", "Creative Voice", SOUND), ROW("an SVX file", "FORM", AT(8, "8SVX"), SOUND),
+    OR("FORM", AT(8, "16SV")), ROW("a SPHERE file", "NIST_1A\n", SOUND),
+    ROW("a PVF file", "PVF1\n", SOUND), ROW("a PAF file", " paf\0\0\0\0", SOUND),
+    OR("fap \0\0\0\0"), ROW("an IRCAM file", "\x64\xa3\2\0", AT(8, "\0\0\0"), SOUND),
+    OR("\x64\xa3\3\0", AT(9, "\0\0\0")), OR("\x64\xa3\1\0", AT(9, "\0\0\0")),
+    READ("a WavPack file", "ffmpeg", "wvpk", AT(9, "\4")), READ("a TTA file", "ffmpeg", "TTA1\1\0"),
+    READ("an APE file", "ffmpeg", "MAC ", AT(5, "\x0f")),
+    READ("a DSF file", "ffmpeg", "DSD \x1c\0\0\0"), ROW("an OpenEXR image", "v/1\1\2",
+        AT(6, "\0\0"), PYTHON("OpenEXR", "OpenEXR.File('FILE').channels()['NAME'].pixels")),
     ROW("a JPEG 2000 image", "\0\0\0\x0cjP  \r\n\x87\n", IMAGE), OR("\xff\x4f\xff\x51\0"),
     ROW("a PNM or PFM image", "P", TEST(7, is_pnm), IMAGE), ROW("a PAM image", "P7\nWIDTH ", IMAGE),
+    ROW("a DDS image", "DDS |\0\0\0", IMAGE), ROW("an SGI image", "\1\xda\0\1\0",
+        AT(12, "\0\0\0\0\0\0\0\xff"), IMAGE), OR("\1\xda\1\1\0", AT(12, "\0\0\0\0\0\0\0\xff")),
+    ROW("a PCX image", "\x0a\5\1\x08\0\0\0\0", AT(74, "\0\0\0\0\0\0\0\0"), IMAGE),
+    READ("a Photoshop image", "psd_tools", "8BPS\0"),
+    READ("a Radiance image", "cv2", "#?RADIANCE\n"), OR("#?RGBE\n"),
+    READ("a Sun raster", "cv2", "\x59\xa6\x6a\x95", AT(12, "\0\0\0")),
+    READ("a DPX image", "OpenImageIO", "SDPX", AT(8, "V")), OR("XPDS", AT(8, "V")),
     ROW("a PLY file", "ply\nformat ",
         PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")), OR("ply\r\nformat "),
     ROW("an STL file", "", TEST(84, is_stl), PYTHON("trimesh", "trimesh.load('FILE').vertices")),
-    NONE("an AVI video", "RIFF", AT(8, "AVI ")), NONE("an MP4 file", "\0\0", AT(4, "ftyp")),
-    NONE("a WebP image", "RIFF", AT(8, "WEBP")), NONE("a BMP image", "BM", AT(6, "\0\0\0\0")),
-    NONE("a PNG image", "\x89PNG\r\n\x1a\n"), NONE("a JPEG image", "\xff\xd8\xff", AT(6, "JFIF")),
-    OR("\xff\xd8\xff", AT(6, "Exif")), OR("\xff\xd8\xff", AT(6, "http")),
-    OR("\xff\xd8\xff", AT(6, "ICC_")), OR("\xff\xd8\xff", AT(6, "Adob")), OR("\xff\xd8\xff\xdb\0"),
-    NONE("a GIF image", "GIF87a"), OR("GIF89a"), NONE("a PDF document", "%PDF-"),
+    READ("a SER video", "Siril", "LUCAM-RECORDER"), NONE("an AVI video", "RIFF", AT(8, "AVI ")),
+    NONE("an MP4 file", "\0\0", AT(4, "ftyp")), OR("\0\0", AT(4, "moov")),
+    OR("\0\0", AT(4, "styp")), OR("\0\0\0\x08wide"), NONE("a JPEG XL image", "\0\0\0\x0cJXL \r\n"),
+    NONE("a Matroska video", "\x1a\x45\xdf\xa3", AT(5, "\x42\x86\x81\1")),
+    OR("\x1a\x45\xdf\xa3", AT(5, "\x42\x82")), OR("\x1a\x45\xdf\xa3", AT(12, "\x42\x86\x81\1")),
+    NONE("an MPEG video", "\0\0\1\xba\x44", AT(14, "\0\0\1")),
+    OR("\0\0\1\xba\x21", AT(12, "\0\0\1")), OR("\x47\x40\0", AT(4, "\0\0\xb0")),
+    OR("\x47\x40\x11", AT(4, "\0\x42\xf0")), NONE("a video", "\x30\x26\xb2\x75\x8e\x66\xcf\x11"),
+    OR(".RMF\0\0\0\x12"), OR("FLV\1", AT(5, "\0\0\0\x09")), OR("YUV4MPEG2 "),
+    OR("\6\x0e\x2b\x34\2\5\1\1"), NONE("a WebP image", "RIFF", AT(8, "WEBP")),
+    NONE("a BMP image", "BM", AT(6, "\0\0\0\0")), NONE("a PNG image", "\x89PNG\r\n\x1a\n"),
+    NONE("a JPEG image", "\xff\xd8\xff", AT(6, "JFIF")), OR("\xff\xd8\xff", AT(6, "Exif")),
+    OR("\xff\xd8\xff", AT(6, "http")), OR("\xff\xd8\xff", AT(6, "ICC_")),
+    OR("\xff\xd8\xff", AT(6, "Adob")), OR("\xff\xd8\xff", AT(6, "Lavc")),
+    OR("\xff\xd8\xff\xdb\0\x43\0"), OR("\xff\xd8\xff\xdb\0\x84\0"), NONE("a GIF image", "GIF87a"),
+    OR("GIF89a"), NONE("a PDF document", "%PDF-"), NONE("a Java class", "\xca\xfe\xba\xbe\0\0\0"),
     NONE("a program or a library", "\x7f" "ELF", AT(6, "\1")), OR("MZ\x90\0\3\0"),
     OR("MZ\x78\0\1\0"), OR("\xcf\xfa\xed\xfe\x07\0\0\1"), OR("\xcf\xfa\xed\xfe\x0c\0\0\1"),
-    NONE("a Java class", "\xca\xfe\xba\xbe\0\0\0"),
 
     NONE("an XML file", "<?xml "), NONE("an HTML file", "<!DOCTYPE"), OR("<!doctype"), OR("<html"),
     OR("<HTML"), ROW("a JSON file", "", TEST(4, unsupported_is_json), PYTHON("json", "{}"),
