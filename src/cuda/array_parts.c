@@ -191,7 +191,8 @@ static void drop_dimension(struct view_layout *l, unsigned dimension)
 
 static bool take(struct taking *t, const struct view_layout *given, struct error *error);
 
-/* Hands over each of the entries of a dimension as an array. */
+/* Hands over each of the entries of a dimension as an array.
+   NOLINTNEXTLINE(misc-no-recursion): as deep as there are dimensions of large entries */
 static bool take_entries(struct taking *t, const struct view_layout *l, unsigned dimension,
                          struct error *error)
 {
@@ -206,6 +207,7 @@ static bool take_entries(struct taking *t, const struct view_layout *l, unsigned
     return true;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): it is take_entries that calls it */
 static bool take(struct taking *t, const struct view_layout *given, struct error *error)
 {
     const struct cuda_array_parts *const p = t->parts;
