@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sys/bytes.h"
-
 /*
  * Numbers of one kind have similar exponents: of normally distributed ones, all but one in 10^9 lie
  * within a factor of 2^32, wherever that is. Numbers that are read as another type have the
@@ -49,8 +47,10 @@ struct view {
 static uint64_t load_bits(const struct view *v, size_t i)
 {
     const size_t size = element_formats[v->type].size;
+    const uint64_t bits = element_bits(size, v->bytes + i * size);
 
-    return bytes_number(v->bytes + i * size, size, v->big_endian);
+    return v->big_endian == element_host_is_big() ? bits
+                                                  : __builtin_bswap64(bits) >> (64 - 8 * size);
 }
 
 static double load(const struct view *v, size_t i)
@@ -66,24 +66,35 @@ struct exponents {
     int bias;
 };
 
-/* Counts the exponents of every `step`-th element from `first` on. */
-static void count_exponents(const struct view *v, size_t first, size_t step, struct exponents *e)
+/* Counts the exponents of the elements: of all, and of every second from the first, and from the second on. */
+static void count_exponents(const struct view *v, struct exponents *all, struct exponents halves[2])
 {
     const struct element_format *format = &element_formats[v->type];
-    int fraction = format->significant_bits - 1;
+    const int fraction = format->significant_bits - 1, range = 2 * (format->exponent_max + 1);
+    struct exponents *const each[] = {&halves[0], &halves[1], all};
 
-    memset(e, 0, sizeof *e);
-    e->bias = format->exponent_max;
-    e->range = 2 * (format->exponent_max + 1);
-    for (size_t i = first; i < v->count; i += step) {
-        uint64_t bits = load_bits(v, i);
-        unsigned exponent = (unsigned)(bits >> fraction) & (unsigned)(e->range - 1);
+    for (int k = 0; k < 3; k++) {
+        memset(each[k]->count, 0, (size_t)range * sizeof *each[k]->count);
+        each[k]->all = each[k]->subnormal = 0;
+        each[k]->range = range;
+        each[k]->bias = format->exponent_max;
+    }
+    for (size_t i = 0; i < v->count; i++) {
+        struct exponents *const e = &halves[i % 2];
+        const uint64_t bits = load_bits(v, i);
+        const unsigned exponent = (unsigned)(bits >> fraction) & (unsigned)(range - 1);
 
         if ((bits & ((UINT64_C(1) << (8 * format->size - 1)) - 1)) == 0)
             continue;
         e->all++;
         e->subnormal += exponent <= 1;
         e->count[exponent]++;
+    }
+    for (int k = 0; k < 2; k++) {
+        all->all += halves[k].all;
+        all->subnormal += halves[k].subnormal;
+        for (int i = 0; i < range; i++)
+            all->count[i] += halves[k].count[i];
     }
 }
 
@@ -140,11 +151,11 @@ static bool counting(const struct view *v)
 static bool makes_sense(const struct view *v, bool round)
 {
     int powers = v->type == ELEMENT_F16 ? TOGETHER_POWERS_F16 : TOGETHER_POWERS, first;
-    struct exponents e;
+    struct exponents e, halves[2];
 
     if (round)
         return counting(v);
-    count_exponents(v, 0, 1, &e);
+    count_exponents(v, &e, halves);
     if (e.all < ENOUGH || e.subnormal > e.all / 10 || together(&e, powers, &first) < TOGETHER_LEAST)
         return false;
     return v->type == ELEMENT_F16 ||
@@ -167,16 +178,14 @@ static bool better_float(const void *bytes, size_t size, enum element_type type,
     struct view now = {bytes, size / element_formats[type].size, type, big_endian};
     struct view other = now, f64 = {bytes, size / sizeof(double), ELEMENT_F64, big_endian},
                 other64 = f64;
-    struct exponents all, even, odd;
+    struct exponents all, halves[2];
     bool doubtful, round;
 
-    count_exponents(&now, 0, 1, &all);
-    count_exponents(&now, 0, 2, &even);
-    count_exponents(&now, 1, 2, &odd);
+    count_exponents(&now, &all, halves);
     other.big_endian = other64.big_endian = !big_endian;
-    doubtful = spread(&all) || spread(&even) || spread(&odd);
-    round =
-        all.all >= ENOUGH && (all.subnormal >= all.all / 10 * 9 || even.all == 0 || odd.all == 0);
+    doubtful = spread(&all) || spread(&halves[0]) || spread(&halves[1]);
+    round = all.all >= ENOUGH &&
+            (all.subnormal >= all.all / 10 * 9 || halves[0].all == 0 || halves[1].all == 0);
     if (!doubtful && !round)
         return false;
     if (makes_sense(&other, !doubtful))
