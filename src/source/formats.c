@@ -377,10 +377,17 @@ bool formats_detect_compression(struct source *s, struct reader *reader)
     return true;
 }
 
+/* Whether the first `length` bytes of a path end so; they may be nothing else. */
+static bool path_ends(const char *path, size_t length, const char *end)
+{
+    return name_ends(path, length, end) ||
+           (length == strlen(end) && memcmp(path, end, length) == 0);
+}
+
 /* Whether the input's name ends so. */
 static bool is_named(const struct source *s, const char *end)
 {
-    return name_ends(s->path, strlen(s->path), end);
+    return path_ends(s->path, strlen(s->path), end);
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
@@ -428,11 +435,11 @@ static bool may_have_name(struct source *s, const unsigned char *head, size_t si
         return true;
     if (s->info.compressed && (is_named(s, ".gz") || is_named(s, ".zst")))
         length = (size_t)(strrchr(s->path, '.') - s->path);
-    if ((name_ends(s->path, length, ".nii") && size < 348) ||
-        (name_ends(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size)))
+    if ((path_ends(s->path, length, ".nii") && size < 348) ||
+        (path_ends(s->path, length, ".hdr") && size >= 4 && is_part_of_header(head, size)))
         return reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                       plural(size));
-    if (!name_ends(s->path, length, ".img"))
+    if (!path_ends(s->path, length, ".img"))
         return true;
     sprintf(header, "%.*shdr", (int)length - 3, s->path);
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

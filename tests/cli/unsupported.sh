@@ -217,7 +217,7 @@ fails '--format=raw+zstd of what is not compressed' \
     'data/raw/mixed-le.f32: not zstd data: no frame begins at byte 0'
 
 # Files of nothing, and of less than a magic number.
-for name in x.npy x.zst x.npy.zst x.npz x.safetensors x.gguf x.h5 x.hdf5 x.nc x.fits x.pt x.pth; do
+for name in x.npy .npy x.zst x.npy.zst x.npz x.safetensors x.gguf x.h5 x.hdf5 x.nc x.fits x.pt x.pth; do
     : >"$name"
     run "$name"
     fails "an empty $name" \
