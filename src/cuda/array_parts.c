@@ -218,6 +218,9 @@ static bool take(struct taking *t, const struct view_layout *given, struct error
     uint64_t cut;
     bool loads;
 
+    for (unsigned d = l.rank; d-- > 0 && l.rank > 1;)
+        if (l.sizes[d] == 1)
+            drop_dimension(&l, d);
     if (!is_aligned(&l, l.rank, p->size))
         return copy(t, &l, 0, error);
     if (l.rank == 1 && l.strides[0] == (int64_t)p->size)

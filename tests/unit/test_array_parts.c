@@ -180,6 +180,7 @@ static void check_cases(void)
     } cases[] = {
         {"a row", 4, 0, 1, {1000}, {1}, 1, 0, 0, 0},
         {"a row that begins behind a unit", 2, 2, 1, {1000}, {1}, 1, 0, 0, 1},
+        {"the only row of several", 4, 0, 2, {1, 1000}, {2000, 1}, 1, 0, 0, 0},
         {"columns of units", 4, 0, 2, {8, 100}, {128, 1}, 0, 1, 0, 0},
         {"columns from the second on", 4, 4, 2, {8, 127}, {128, 1}, 0, 1, 0, 1},
         {"columns between", 2, 2, 2, {8, 250}, {256, 1}, 0, 1, 0, 2},
