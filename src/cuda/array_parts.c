@@ -242,7 +242,7 @@ static bool take(struct taking *t, const struct view_layout *given, struct error
             __builtin_ctzll((uint64_t)(l.strides[0] | l.strides[l.rank - 2]) | CUDA_ROWS_UNIT);
     if (l.strides[l.rank - 1] == (int64_t)p->size &&
         l.sizes[l.rank - 1] * p->size >= p->tuning->row && l.sizes[0] > every &&
-        (every == 1 ? l.rank <= 3 : l.rank == 2 && !loads) && bytes / every >= cut)
+        (every == 1 ? l.rank <= 3 : l.rank == 2) && bytes / every >= cut)
         return take_in_turn(t, &l, every, error);
     for (unsigned d = 1; d + 1 < l.rank; d++)
         least = l.sizes[d] < l.sizes[least] ? d : least;
