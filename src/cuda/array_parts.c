@@ -114,7 +114,7 @@ static bool find_rows(const struct cuda_array_parts *p, const struct view_layout
 }
 
 /* Hands over rows, or rows of rows, that were found: so many entries of the first dimension at a time as kernels
-   take. Elements behind the last whole tiles are copied. */
+   take. Elements that fill no tiles are copied. */
 static bool take_rows(struct taking *t, const struct view_layout *l, struct cuda_rows rows,
                       struct error *error)
 {
@@ -139,14 +139,14 @@ static bool take_rows(struct taking *t, const struct view_layout *l, struct cuda
 }
 
 /* Hands over rows, or rows of rows, that lie apart by multiples of a unit: the units of each, and copies of the
-   elements before and behind these. */
+   elements before and after these. */
 static bool take_columns(struct taking *t, const struct view_layout *l, struct error *error)
 {
     const struct cuda_array_parts *const p = t->parts;
     const unsigned last = l->rank - 1;
     const uint64_t all = l->sizes[last], off = -(uintptr_t)l->data % CUDA_ROWS_UNIT / p->size;
     const uint64_t before = off < all ? off : all;
-    const uint64_t behind = (all - before) % (CUDA_ROWS_UNIT / p->size);
+    const uint64_t after = (all - before) % (CUDA_ROWS_UNIT / p->size);
     struct view_layout part = *l;
     struct cuda_rows rows;
 
@@ -154,12 +154,12 @@ static bool take_columns(struct taking *t, const struct view_layout *l, struct e
     if (!copy(t, &part, 0, error))
         return false;
     part.data += before * p->size;
-    part.sizes[last] = all - before - behind;
+    part.sizes[last] = all - before - after;
     if (!(find_rows(p, &part, true, &rows) ? take_rows(t, &part, rows, error)
                                            : copy(t, &part, 0, error)))
         return false;
     part.data += part.sizes[last] * p->size;
-    part.sizes[last] = behind;
+    part.sizes[last] = after;
     return copy(t, &part, 0, error);
 }
 

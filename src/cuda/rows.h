@@ -18,7 +18,7 @@
 
 /* Which row step number i lies in: number i * inverse >> shift. The inverse is rounded up: up to CUDA_ROWS_MOST it
    makes no number too large (T. Granlund, P. L. Montgomery, "Division by invariant integers using
-   multiplication", 1994). `gap`: a row begins so many steps behind the place of the step that would follow the
+   multiplication", 1994). `gap`: a row begins so many steps after the place of the step that would follow the
    one before. */
 struct cuda_leaps {
     uint32_t inverse; /* 0: all lie in one row */
@@ -46,7 +46,7 @@ struct cuda_rows {
     const void *data; /* aligned to a step; or, of few elements, to one: see CUDA_UNALIGNED_MAX */
     struct cuda_leaps row, block; /* of steps, and of rows: blocks lie apart, too */
 
-    /* 0: steps are units, one behind the other in a row. Else steps are elements of at least two bytes, so many
+    /* 0: steps are units, one after the other in a row. Else steps are elements of at least two bytes, so many
        apart in a row, and there is one block. */
     int32_t stride;
 };

@@ -245,7 +245,7 @@ static bool is_for_type(const struct passes *r, const struct run *run)
 /* Begins the pass plan, before the first pass, if there is anything to find. */
 static bool begin_pass_plan(struct passes *r, struct run *run)
 {
-    /* They would take passes that cannot be had. */
+    /* They would need a second pass, which is not possible. */
     if (!run->info->repeatable && !order_is_narrow(run->info->type))
         pass_request_drop_optional(&r->request);
     if (!pass_request_any(&r->request))

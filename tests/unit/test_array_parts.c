@@ -179,7 +179,7 @@ static void check_cases(void)
         unsigned rows, units, loads, copies;
     } cases[] = {
         {"a row", 4, 0, 1, {1000}, {1}, 1, 0, 0, 0},
-        {"a row that begins behind a unit", 2, 2, 1, {1000}, {1}, 1, 0, 0, 1},
+        {"a row that begins after a unit", 2, 2, 1, {1000}, {1}, 1, 0, 0, 1},
         {"the only row of several", 4, 0, 2, {1, 1000}, {2000, 1}, 1, 0, 0, 0},
         {"columns of units", 4, 0, 2, {8, 100}, {128, 1}, 0, 1, 0, 0},
         {"columns from the second on", 4, 4, 2, {8, 127}, {128, 1}, 0, 1, 0, 1},
@@ -192,7 +192,7 @@ static void check_cases(void)
         {"every other of every other row", 4, 0, 2, {40, 10}, {40, 2}, 0, 0, 1, 0},
         {"short rows", 4, 4, 2, {100, 3}, {4, 1}, 0, 0, 1, 0},
         {"boxes", 4, 0, 3, {3, 30, 40}, {10000, 100, 1}, 0, 1, 0, 0},
-        {"boxes that begin behind a unit", 4, 4, 3, {3, 30, 40}, {10000, 100, 1}, 0, 1, 0, 2},
+        {"boxes that begin after a unit", 4, 4, 3, {3, 30, 40}, {10000, 100, 1}, 0, 1, 0, 2},
         {"a few boxes that begin differently", 4, 4, 3, {3, 30, 40}, {10001, 101, 1}, 0, 0, 3, 0},
         {"many boxes that begin differently", 4, 4, 3, {20, 5, 5}, {10001, 101, 1}, 0, 0, 0, 1},
         {"boxes of four dimensions", 4, 0, 4, {3, 5, 10, 20}, {20000, 4000, 100, 1}, 0, 3, 0, 0},
