@@ -216,41 +216,40 @@ EXACT_SHARED bool slice_round_scaled(double x, double more, double bound, double
     return slice_round(x, more, bound, result);
 }
 
-/* About the root of 1 / x, within a few last places. */
+/* About the root of 1 / x, within a few last places, of numbers that are not very small. A device's begins with
+   some 20 bits; the next term of its series leaves their third power. */
 EXACT_SHARED double slice_inverse_root(double x)
 {
 #ifdef __CUDA_ARCH__
-    return rsqrt(x);
+    double y, rest;
+
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    rest = fma(-x, y * y, 1.0);
+    return fma(fma(rest, 0.375, 0.5), rest * y, y);
 #else
     return 1 / sqrt(x);
 #endif
 }
 
-/* The most that slice_spread_whole is off by, of the root: y is within 2^-50 of the inverse root, so that x is
-   within 2^-48.9 of the root, and `left` less than 2^-47.8 of what it is left of. Adding that up loses 2^-99.7
-   of it; the correction, a half of it times y, lacks less than 2^-98 of x by that of y, and as much by its own
-   square. */
+/* The most that slice_whole_root is off by: y is within 2^-50 of the inverse root, so that x is within 2^-48.9 of the
+   root, and `left` less than 2^-47.8 of what it is left of. Adding that up loses 2^-99.7 of it; the correction, a
+   half of it times y, lacks less than 2^-98 of x by that of y, and as much by its own square. */
 #define SLICE_OFF_ROOT 0x1p-96
 
-/* Finds above / divisor, or its root, rounded once, of exact numbers that are neither very large nor, but for
-   0, very small. False where that is not certain. */
-EXACT_SHARED bool slice_spread_whole(double above, double divisor, bool root, double *result)
+/* Finds the root of above / divisor, rounded once, of exact numbers that are neither very large nor, but for 0, very
+   small. False where that is not certain. */
+EXACT_SHARED bool slice_whole_root(double above, double divisor, double *result)
 {
     double error, off;
-
-    if (!root || above == 0) {
-        *result = above / divisor;
-        return true;
-    }
     const double y = slice_inverse_root(above * divisor), x = above * y;
     const double x_square = slice_product(x, x, &error);
     const double product = slice_product(x_square, divisor, &off);
     const double more = 0.5 * y * ((above - product) - off - error * divisor);
+    const double root = x + more, rest = more - (root - x);
+    const double bound = x * SLICE_OFF_ROOT + fabs(rest) * 0x1p-50;
 
-    *result = x + more;
-    const double rest = more - (*result - x), bound = x * SLICE_OFF_ROOT + fabs(rest) * 0x1p-50;
-
-    return *result + (rest + bound) == *result && *result + (rest - bound) == *result;
+    *result = above == 0 ? 0 : root;
+    return (above == 0) | ((root + (rest + bound) == root) & (root + (rest - bound) == root));
 }
 
 /* Finds the dividend of the variance of fewer than 2^26 numbers of up to 32 bits, integers or binary32: n squares
@@ -262,7 +261,7 @@ EXACT_SHARED bool slice_spread_above(double sum, double squares, double count, d
     const double s_square = slice_product(sum, sum, &s_low);
 
     *above = n_square - s_square; /* s_square is not above n_square */
-    return n_low == 0 && s_low == 0 && (n_square - *above) - s_square == 0;
+    return (n_low == 0) & (s_low == 0) & ((n_square - *above) - s_square == 0);
 }
 
 /* The most that slice_spread_soon is off by. The numerator is n_square - s_square, which is above 0, so that

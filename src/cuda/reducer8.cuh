@@ -7,11 +7,18 @@
 
 #include "cuda/reducer32.cuh"
 
+/* The lower or the upper two bytes of a word, each as the upper one of a half. */
+__device__ static __forceinline__ uint32_t upper_bytes(uint32_t w, int half)
+{
+    return __byte_perm(w, 0, half ? 0x3424 : 0x1404);
+}
+
+/* widen makes those bytes f16. */
 struct f8e5m2 : f16 {
     /* A byte is the upper one of the f16. */
-    __device__ static __forceinline__ uint32_t widen(uint32_t upper_bytes)
+    __device__ static __forceinline__ uint32_t widen(uint32_t w, int half)
     {
-        return upper_bytes;
+        return upper_bytes(w, half);
     }
     __device__ static uint32_t swap(uint32_t w)
     {
@@ -22,14 +29,21 @@ struct f8e5m2 : f16 {
 struct f8e4m3 : f16 {
     /* One bit further down, a magnitude has the exponent of a value 2^8 times smaller; and what has
        all bits set becomes a NaN. */
-    __device__ static __forceinline__ uint32_t widen(uint32_t upper_bytes)
+    __device__ static __forceinline__ uint32_t widen(uint32_t w, int half)
     {
-        const uint32_t magnitudes = upper_bytes & 0x7f007f00u;
-        const uint32_t small = (upper_bytes & 0x80008000u) | magnitudes >> 1;
+#if __CUDA_ARCH__ >= 890
+        uint32_t pair;
+
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"((uint16_t)(half ? w >> 16 : w)));
+        return pair;
+#else
+        const uint32_t upper = upper_bytes(w, half), magnitudes = upper & 0x7f007f00u;
+        const uint32_t small = (upper & 0x80008000u) | magnitudes >> 1;
         const uint32_t nan = (magnitudes + 0x01000100u) & 0x80008000u;
         const __half2 value = __hmul2(*(const __half2 *)&small, __float2half2_rn(256));
 
         return *(const uint32_t *)&value | (nan - (nan >> 15));
+#endif
     }
     __device__ static uint32_t swap(uint32_t w)
     {
@@ -92,8 +106,8 @@ struct reducer8 : thread_state<int32_t>, missing_state<HAS_MISSING> {
     /* Puts four bytes into two words. */
     __device__ static __forceinline__ void put(uint32_t *words, uint32_t bytes)
     {
-        words[0] = Type::widen(__byte_perm(bytes, 0, 0x1404));
-        words[1] = Type::widen(__byte_perm(bytes, 0, 0x3424));
+        words[0] = Type::widen(bytes, 0);
+        words[1] = Type::widen(bytes, 1);
     }
 
     __device__ __forceinline__ static void load(struct group *g, const struct cuda_rows &rows,

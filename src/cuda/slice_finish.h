@@ -61,12 +61,26 @@ struct cuda_slice_wish {
     uint64_t none;  /* bits */
     uint64_t count; /* elements of a slice */
     uint64_t ddof;  /* is subtracted from the count that a variance is divided by */
-    /* The count and its inverse, and of VAR and STD the count times the count without ddof, which is above 0.
-       0 where there is no such number, and where there are 2^26 elements or more. */
-    double numbers, inverse, divisor;
+    /* The count and its inverse, and of VAR and STD the count times the count without ddof, which is above 0, and
+       the inverse of that: cuda_slice_wish_count sets them. 0 where there is no such number, and where there are
+       2^26 elements or more. */
+    double numbers, inverse, divisor, divisor_inverse;
     struct element_format format; /* of the elements, for CUDA_SLICE_RANGE of floats */
     struct quantile quantile;     /* for CUDA_SLICE_QUANTILE */
 };
+
+/* Sets the numbers of a wish, by its operation, count and ddof. */
+static inline void cuda_slice_wish_count(struct cuda_slice_wish *wish)
+{
+    if (wish->count >> 26 != 0) /* the square of others is below 2^53 */
+        return;
+    wish->numbers = (double)wish->count;
+    wish->inverse = 1 / wish->numbers;
+    if ((wish->op == CUDA_SLICE_VAR || wish->op == CUDA_SLICE_STD) && wish->count > wish->ddof) {
+        wish->divisor = wish->numbers * (wish->numbers - (double)wish->ddof);
+        wish->divisor_inverse = 1 / wish->divisor;
+    }
+}
 
 /* The bits of a result of type f that is not known: a NaN that no result is. */
 #define CUDA_SLICE_UNKNOWN (~UINT64_C(0))

@@ -445,17 +445,24 @@ __device__ static __noinline__ double slice_long_mean(double high, double low, u
     return slice_mean(&sum, count, &mean) ? mean : exact_from_bits(CUDA_SLICE_UNKNOWN);
 }
 
-/* x / count, rounded once. The second quotient is one of the two numbers beside the true one, so that its rest is
-   exact, and the third is the true one, rounded, as the inverse is rounded once (Markstein, Computation of
-   elementary functions on the IBM RISC System/6000 processor, 1990). */
+/* x / divisor, rounded once, of x that is 0 or not very small. The second quotient is one of the two numbers beside
+   the true one, so that its rest is exact, and the third is the true one, rounded, as the inverse is rounded once
+   (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). */
+__device__ static __forceinline__ double slice_whole_quotient(double x, double divisor,
+                                                              double inverse)
+{
+    const double first = x * inverse;
+    const double second = __fma_rn(__fma_rn(-first, divisor, x), inverse, first);
+
+    return __fma_rn(__fma_rn(-second, divisor, x), inverse, second);
+}
+
+/* x / count, rounded once. */
 __device__ static __forceinline__ double slice_whole_mean(const struct cuda_slice_wish *wish,
                                                           double x)
 {
-    const double first = x * wish->inverse;
-    const double second = __fma_rn(__fma_rn(-first, wish->numbers, x), wish->inverse, first);
-
     return wish->inverse != 0 && (fabs(x) > 0x1p-900 || x == 0)
-               ? __fma_rn(__fma_rn(-second, wish->numbers, x), wish->inverse, second)
+               ? slice_whole_quotient(x, wish->numbers, wish->inverse)
                : x / (double)wish->count;
 }
 
@@ -514,8 +521,8 @@ slice_put_integers(const struct cuda_slice_launch *job, size_t i, const slice_su
     slice_store<N>(job->results + i, bits);
 }
 
-/* Puts what was found of slices number i to i + N - 1. */
-template <int N, bool MAY_NOT_FIT, typename Key>
+/* Puts what was found of slices number i to i + N - 1. ROOM: there are registers to find all results at once. */
+template <int N, bool MAY_NOT_FIT, bool ROOM, typename Key>
 __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
                                                  const slice_sum (&sum)[N], const Key (&min)[N],
                                                  const Key (&max)[N])
@@ -685,6 +692,10 @@ template <> const unsigned SLICE_COLUMN_BLOCKS<u8> = 2 * SLICE_BLOCKS;
 /* With six, long columns take a third longer. */
 template <> const unsigned SLICE_COLUMN_BLOCKS<f8e5m2> = SLICE_BLOCKS;
 
+/* Whether a thread has registers for several results of squares at a time. */
+template <typename Type>
+static const bool SLICE_COLUMN_ROOM = SLICE_COLUMN_BLOCKS<Type> < 2 * SLICE_BLOCKS;
+
 template <typename Type, int N>
 __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     slice_columns(const __grid_constant__ struct cuda_slice_launch job)
@@ -748,7 +759,8 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
         min[j] = state.extremes.least(j);
         max[j] = state.extremes.greatest(j);
     }
-    slice_put<N, SLICE_MAY_NOT_FIT<Type>>(&job, number, state.sum, min, max);
+    slice_put<N, SLICE_MAY_NOT_FIT<Type>, SLICE_COLUMN_ROOM<Type>>(&job, number, state.sum, min,
+                                                                   max);
 }
 
 /* The extremes of what several threads have of a row. */
@@ -849,10 +861,20 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         return {extremes.least(), extremes.greatest()};
     }
 
+    /* The compiler is not to keep what elements of a part were converted to. */
+    __device__ __forceinline__ void forget(int part)
+    {
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+            v[part][i].forget();
+    }
+
     /* The greatest magnitude of a part, of so many lanes. */
-    template <int OF> __device__ __forceinline__ float find_largest(int part) const
+    template <int OF> __device__ __forceinline__ float find_largest(int part)
     {
         float largest = 0;
+
+        forget(part);
 
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
@@ -862,20 +884,21 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 #pragma unroll
         for (unsigned distance = OF / 2; distance > 0; distance /= 2)
             largest = fmaxf(largest, __shfl_xor_sync(SLICE_ALL_LANES, largest, distance));
+        forget(part);
         return largest;
     }
 
-    /* Adds up all parts plainly, over all lanes: the sums of those that the thread is left with.
+    /* Adds up all parts plainly as Of, over all lanes: the sums of those that the thread is left with.
        The warp decides together whether they are good. */
-    __device__ __forceinline__ bool add_plain(sum_type (&sum)[PARTS]) const
+    template <typename Of> __device__ __forceinline__ bool add_plain(sum_type (&sum)[PARTS])
     {
-        slice_plain<Type> plain[PARTS];
+        slice_plain<Of> plain[PARTS];
         bool fits = true;
 
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
-            slice_beginner<Type, N, VECTORS>::begin(&plain[k], v[k],
-                                                    SLICE_BOUNDED<Type> ? find_largest<LANES>(k) : 0);
+            slice_beginner<Of, N, VECTORS>::begin(&plain[k], v[k],
+                                                  SLICE_BOUNDED<Of> ? find_largest<LANES>(k) : 0);
         slice_share<LANES>(plain);
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {
@@ -904,17 +927,15 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         add_each(part, sum);
     }
 
-    /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
-       to be added up plainly. */
+    /* Adds the elements of a part one by one. */
     __device__ __forceinline__ void add_each(int part, sum_type *sum)
     {
+        forget(part);
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++) {
-            v[part][i].forget();
+        for (int i = 0; i < VECTORS; i++)
 #pragma unroll
             for (int j = 0; j < N; j++)
                 sum->add(type::template value<N>(v[part][i], j));
-        }
     }
 };
 
@@ -923,9 +944,12 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 template <typename Type, int LANES, int PARTS>
 static const bool SLICE_GATHERED = SLICE_WITH_SQUARES<Type> && SLICE_ALIKE<LANES, PARTS> > 1;
 
-/* Blocks of a multiprocessor for rows of which a thread has so many elements. */
+/* Blocks of a multiprocessor for rows of which a thread has so many elements; and whether it has registers for
+   several results of squares at a time. */
 template <typename Type, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS = slice_blocks(ELEMENTS, slice_type<Type>::SIZE);
+template <typename Type, int ELEMENTS>
+static const bool SLICE_ROW_ROOM = SLICE_ROW_BLOCKS<Type, ELEMENTS> < 2 * SLICE_BLOCKS;
 
 /* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
@@ -973,7 +997,10 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *V
     bool added = false;
 
     if constexpr (at_once)
-        added = state.add_plain(sum);
+        added = state.template add_plain<Type>(sum);
+    if constexpr (at_once && LANES > 1 && slice_again<Type>::PLAIN)
+        if (!added)
+            added = state.template add_plain<typename slice_again<Type>::type>(sum);
     if (!(slice_type<Type>::FITS && at_once) && !added) {
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
@@ -1006,20 +1033,35 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_ROW_BLOCKS<Type, PARTS *V
                      number = first + threadIdx.x / together * groups;
 
         if (threadIdx.x < together * PARTS && first < groups && number < parts)
-            slice_put<1, false, typename slice_type<Type>::key>(&job, number, {found[threadIdx.x]},
-                                                                {0}, {0});
+            slice_put<1, false, true, typename slice_type<Type>::key>(
+                &job, number, {found[threadIdx.x]}, {0}, {0});
         return;
     }
     if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> != 0)
         return;
+    if constexpr (SLICE_WITH_SQUARES<Type> && row_state::KEPT > 1 &&
+                  SLICE_ROW_ROOM<Type, PARTS * VECTORS * N>)
+        if (job.results) {
+            uint64_t bits[row_state::KEPT];
+
+            slice_find_results(&job.wish, sum, typename slice_type<Type>::key(), bits);
+#pragma unroll
+            for (int i = 0; i < row_state::KEPT; i++) {
+                const size_t number = group + (slice_first_kept<LANES, PARTS>() + i) * groups;
+
+                if (group < groups && number < parts)
+                    slice_put_results<1>(&job, number, {bits[i]});
+            }
+            return;
+        }
 #pragma unroll
     for (int i = 0; i < row_state::KEPT; i++) {
         const size_t number = group + (slice_first_kept<LANES, PARTS>() + i) * groups;
         const typename row_state::sum_type one[1] = {sum[i]};
 
         if (group < groups && number < parts)
-            slice_put<1, SLICE_MAY_NOT_FIT<Type>>(&job, number, one, {keys[i].min},
-                                                  {keys[i].max});
+            slice_put<1, SLICE_MAY_NOT_FIT<Type>, true>(&job, number, one, {keys[i].min},
+                                                        {keys[i].max});
     }
 }
 
@@ -1071,7 +1113,7 @@ template <typename Type, int N, bool NARROW> struct slice_long<Type, N, true, NA
 template <typename Type, int N> struct slice_long<Type, N, false, true> {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
     {
-        const int vectors = CUDA_SLICE_PART / 16 / N, parts = SLICE_BOUNDED<Type> ? 1 : 2;
+        const int vectors = CUDA_SLICE_PART / 16 / N, parts = SLICE_PARTS_AT_ONCE<Type>;
 
         return l->parts == 1 ? slice_choose_short<Type, 16, N, vectors, parts>(l)
                              : slice_choose_lanes<Type, 16, N, vectors, 1, 1, false>(l);

@@ -176,11 +176,11 @@ template <typename Type> __device__ static __forceinline__ float slice_value(uin
 }
 template <> __device__ __forceinline__ float slice_value<f8e4m3>(uint32_t raw)
 {
-    return f8e4m3::element(f8e4m3::widen(raw << 8), 0);
+    return f8e4m3::element(f8e4m3::widen(raw, 0), 0);
 }
 template <> __device__ __forceinline__ float slice_value<f8e5m2>(uint32_t raw)
 {
-    return f8e5m2::element(f8e5m2::widen(raw << 8), 0);
+    return f8e5m2::element(f8e5m2::widen(raw, 0), 0);
 }
 
 /* Floats. Value is binary32 or binary64. Elements that are not finite are left. */

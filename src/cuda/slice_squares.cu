@@ -5,16 +5,15 @@
 
 #include "cuda/slice_squares.cuh"
 
-/* f16 and bf16: sums of more squares than a few seldom fit directly. */
-template <typename Type, int MOST>
-static struct slice_choice slice_choose_halves(const struct cuda_slice_launch *l)
+/* f16: sums of more squares than a few seldom fit directly. */
+static struct slice_choice slice_choose_f16(const struct cuda_slice_launch *l)
 {
-    typedef squared<Type, 0, slice_plain_halves> direct;
+    typedef squared<f16, 0, slice_plain_halves> direct;
 
     if (l->columns)
         return slice_choose_columns<direct>(l);
     return slice_is_short<direct>(l) ? slice_choose_few<direct>(l)
-                                     : slice_choose_many<squared<Type, MOST>>(l);
+                                     : slice_choose_many<squared<f16, 16>>(l);
 }
 
 struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
@@ -23,9 +22,9 @@ struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
     case ELEMENT_F32:
         return slice_choose_type<squared<f32, 0>>(l);
     case ELEMENT_F16:
-        return slice_choose_halves<f16, 16>(l);
+        return slice_choose_f16(l);
     case ELEMENT_BF16:
-        return slice_choose_halves<bf16, 0>(l);
+        return slice_choose_type<squared<bf16, 0, slice_plain_halves>>(l);
     case ELEMENT_I32:
         return slice_choose_type<squared<i32, 32>>(l);
     case ELEMENT_U32:
@@ -45,7 +44,7 @@ struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
     case ELEMENT_U64:
         return slice_choose_type<squared<u64, 0, slice_plain_nothing>>(l);
     case ELEMENT_F8E4M3:
-        return slice_choose_type<squared<f8e4m3, 0, slice_plain_bytes>>(l);
+        return slice_choose_type<squared_f8e4m3>(l);
     case ELEMENT_F8E5M2:
         return slice_choose_type<squared<f8e5m2, 0, slice_plain_bytes>>(l);
     case ELEMENT_BOOL:

@@ -8,7 +8,7 @@
  * Squares of f64 have twice as many bits. They are added up in two numbers, beside a bound of what the
  * second has lost by rounding, which is enough to round nearly all results. So are those of integers of 64
  * bits, beside a sum that is an integer. The squares of integers of up to 16 bits are added up as an integer, too;
- * bytes are multiplied and added up four at a time.
+ * bytes are multiplied and added up four at a time. Sums of f8e4m3 and of its squares are exact in binary64.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SQUARES_CUH
 #define GPUREDUCE_CUDA_SLICE_SQUARES_CUH
@@ -208,7 +208,71 @@ struct slice_small_squares {
     }
 };
 
+/* A sum of f8e4m3, which is exact, since they are multiples of 2^-9 below 2^9. A NaN among them makes it a NaN. */
+struct slice_byte_sum {
+    double all;
+
+    __device__ __forceinline__ void add(double x)
+    {
+        all += x;
+    }
+    __device__ __forceinline__ void merge(const slice_byte_sum &other)
+    {
+        all += other.all;
+    }
+    __device__ __forceinline__ slice_byte_sum exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, all, distance)};
+    }
+    __device__ static __forceinline__ slice_byte_sum choose(bool first, const slice_byte_sum &x,
+                                                            const slice_byte_sum &y)
+    {
+        return {first ? x.all : y.all};
+    }
+};
+
+/* The sum of their squares, which are multiples of 2^-18, so that it is exact if it is below this. */
+static const double SLICE_BYTE_SQUARES = 0x1p35;
+struct slice_byte_squares {
+    slice_byte_sum sum;
+
+    __device__ __forceinline__ void clear()
+    {
+        sum = {};
+    }
+    __device__ __forceinline__ void take(double x)
+    {
+        sum.add(x * x);
+    }
+    __device__ __forceinline__ void merge(const slice_byte_squares &other)
+    {
+        sum.merge(other.sum);
+    }
+    __device__ __forceinline__ double term(int i) const
+    {
+        return i == 0 ? sum.all : 0;
+    }
+    __device__ __forceinline__ bool is_left() const
+    {
+        return !(sum.all < SLICE_BYTE_SQUARES);
+    }
+    __device__ __forceinline__ double bound() const
+    {
+        return 0;
+    }
+};
+
 /* The squares of the lane that is `distance` away; all lanes of the warp together. And one of two sums. */
+__device__ static __forceinline__ slice_byte_squares
+slice_exchange_squares(const slice_byte_squares &x, unsigned distance)
+{
+    return {x.sum.exchange(distance)};
+}
+__device__ static __forceinline__ slice_byte_squares
+slice_pick_squares(bool first, const slice_byte_squares &x, const slice_byte_squares &y)
+{
+    return {slice_byte_sum::choose(first, x.sum, y.sum)};
+}
 __device__ static __forceinline__ slice_small_squares
 slice_exchange_squares(const slice_small_squares &x, unsigned distance)
 {
@@ -287,6 +351,10 @@ __device__ static __forceinline__ slice_sum slice_sum_of(const slice_sum &sum)
 {
     return sum;
 }
+__device__ static __forceinline__ slice_sum slice_sum_of(const slice_byte_sum &sum)
+{
+    return {sum.all, 0, false};
+}
 template <typename Type>
 __device__ static __forceinline__ slice_sum slice_sum_of(const slice_plain<Type> &sum)
 {
@@ -297,14 +365,17 @@ typedef slice_moments<slice_narrow_squares> slice_narrow_moments;
 typedef slice_moments<slice_wide_squares> slice_wide_moments;
 typedef slice_moments<slice_integer_squares, slice_plain<i64>> slice_integer_moments;
 typedef slice_moments<slice_small_squares, slice_plain<i32>> slice_small_moments;
+typedef slice_moments<slice_byte_squares, slice_byte_sum> slice_byte_moments;
 
-/* How squares are added up plainly: in binary64, with the rests or, of floats of a byte and of 16 bits, directly;
-   those of integers of up to 16 bits as integers; or not at all. */
+/* How squares are added up plainly: in binary64, with the rests or, of f8e5m2 and of floats of 16 bits, directly;
+   those of f8e4m3 exactly; those of integers of up to 16 bits as integers; or not at all. */
 struct slice_plain_squares {
 };
 struct slice_plain_bytes {
 };
 struct slice_plain_halves {
+};
+struct slice_plain_exactly {
 };
 struct slice_plain_integers {
 };
@@ -331,13 +402,18 @@ template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_squares>, ELEMENTS> =
     ELEMENTS <= 8 ? 8 : ELEMENTS <= 32 ? 6 : 4;
 template <typename Type, int ELEMENTS>
-static const unsigned SLICE_ROW_BLOCKS<squared<Type, 0, slice_plain_halves>, ELEMENTS> = 6;
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, 0, slice_plain_halves>, ELEMENTS> =
+    ELEMENTS <= 32 ? 6 : 4;
+template <typename Type, int MOST, int ELEMENTS>
+static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_exactly>, ELEMENTS> = 6;
 template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_bytes>, ELEMENTS> = 6;
 template <typename Type, int MOST, int ELEMENTS>
 static const unsigned SLICE_ROW_BLOCKS<squared<Type, MOST, slice_plain_integers>, ELEMENTS> = 8;
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, 8, slice_plain_integers>> = 8;
+template <typename Type, int MOST>
+static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, MOST, slice_plain_exactly>> = 5;
 template <typename Type, int MOST>
 static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, MOST, slice_plain_squares>> =
     MOST == 0 ? 6 : 5;
@@ -346,6 +422,10 @@ static const unsigned SLICE_COLUMN_BLOCKS<squared<Type, 0, slice_plain_halves>> 
 template <typename Type, int MOST>
 struct slice_summing<squared<Type, MOST, slice_plain_integers>> {
     typedef slice_small_moments type;
+};
+template <typename Type, int MOST>
+struct slice_summing<squared<Type, MOST, slice_plain_exactly>> {
+    typedef slice_byte_moments type;
 };
 template <> struct slice_summing<squared<f64, 0, slice_plain_nothing>> {
     typedef slice_wide_moments type;
@@ -524,28 +604,117 @@ struct slice_column_adder<squared<Type, 8, slice_plain_integers>, 4, COUNT, fals
     : slice_byte_column_adder<slice_small_moments, Type, COUNT> {
 };
 
-/* Floats of a byte as binary64: one has the bits of the byte, shifted, times a power of two, subnormal numbers,
-   too. FIT: squares of CUDA_SLICE_PART of them are added up exactly. */
-template <int SHIFTED, uint32_t BITS, int EXPONENT, bool FIT> struct slice_byte_format {
-    static const bool FITS = FIT;
+typedef squared<f8e4m3, 9, slice_plain_exactly> squared_f8e4m3;
 
-    /* The number that the upper byte of a word is, unless it is infinite or a NaN. */
-    __device__ static __forceinline__ double value(uint32_t w)
+/* Adds up floats of f8e4m3 in few operations: up to 64 in binary32. Their squares are binary32, too; shifted,
+   the bits of one are those of itself times 2^-896 in binary64. */
+struct slice_byte_adder {
+    static const int MOST = float8_units<f8e4m3>::MOST;
+
+    float sum;
+    double squares;
+
+    __device__ __forceinline__ void clear()
     {
-        return __hiloint2double((int)w >> SHIFTED & (int)BITS, 0) * power_at(EXPONENT + 1023);
+        sum = 0;
+        squares = 0;
+    }
+    __device__ __forceinline__ void add(float x)
+    {
+        sum += x;
+        squares += __hiloint2double(__float_as_int(x * x) >> 3, 0);
+    }
+    __device__ __forceinline__ void add_to(slice_byte_moments *to) const
+    {
+        to->merge({{(double)sum}, {{squares * 0x1p896}}});
     }
 };
-template <typename Type> struct slice_byte;
-template <> struct slice_byte<f8e4m3> : slice_byte_format<7, 0x80fe0000, 1016, true> {
+
+/* Adds the bytes of a word, which has N if they are fewer than four. */
+template <int N>
+__device__ static __forceinline__ void slice_add_floats(uint32_t w, slice_byte_adder *to[4])
+{
+#pragma unroll
+    for (int j = 0; j < (N < 4 ? N : 4); j++)
+        to[j]->add(f8e4m3::element(f8e4m3::widen(w, j / 2), j % 2));
+}
+
+template <> struct slice_plain<squared_f8e4m3, slice_plain_exactly> : slice_byte_moments {
+    __device__ __forceinline__ void begin(double x, float)
+    {
+        clear();
+        add(x);
+    }
+    __device__ __forceinline__ void end(float)
+    {
+    }
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        return {slice_byte_moments::exchange(distance)};
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        return {slice_byte_moments::choose(first, x, y)};
+    }
+    __device__ __forceinline__ void add_to(slice_byte_moments *to) const
+    {
+        to->merge(*this);
+    }
+    __device__ __forceinline__ slice_byte_moments sum() const
+    {
+        return *this;
+    }
+    __device__ __forceinline__ bool fits() const
+    {
+        return true;
+    }
 };
-template <> struct slice_byte<f8e5m2> : slice_byte_format<6, 0x81fc0000, 1008, false> {
+template <int N, int COUNT> struct slice_beginner<squared_f8e4m3, N, COUNT, false> {
+    __device__ static __forceinline__ void begin(slice_plain<squared_f8e4m3> *plain,
+                                                 const slice_words<N> *v, float)
+    {
+        slice_byte_adder one, other; /* so that an addition need not wait for the one before it */
+        slice_byte_adder *to[] = {&one, &other, &one, &other};
+
+        static_assert(N * COUNT <= slice_byte_adder::MOST, "sums are exact");
+        one.clear();
+        other.clear();
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int k = 0; k < (N + 3) / 4; k++)
+                slice_add_floats<N>(v[i].w[k], to);
+        plain->clear();
+        one.add_to(plain);
+        other.add_to(plain);
+    }
+};
+template <int N, int COUNT> struct slice_column_adder<squared_f8e4m3, N, COUNT, false> {
+    __device__ static __forceinline__ unsigned add(slice_byte_moments *sum,
+                                                   const slice_words<N> *v, bool)
+    {
+        slice_byte_adder adder[4], *to[] = {&adder[0], &adder[1], &adder[2], &adder[3]};
+
+        static_assert(N <= 4 && COUNT <= slice_byte_adder::MOST, "sums are exact");
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            adder[j].clear();
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            slice_add_floats<N>(v[i].w[0], to);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            adder[j].add_to(&sum[j]);
+        return 0;
+    }
 };
 
-/* Squares of up to 22 bits, added up as they are. Sums and squares FIT if those of CUDA_SLICE_PART elements are
-   always exact. */
-template <typename Of, bool SUMS_FIT, bool SQUARES_FIT> struct slice_plain_direct {
-    typedef slice_bounds<SUMS_FIT> sums;
-    typedef slice_bounds<SQUARES_FIT> bounds;
+/* Squares of up to 22 bits, added up as they are. Sums FIT if those of CUDA_SLICE_PART elements are always
+   exact. */
+template <typename Of, bool FIT> struct slice_plain_direct {
+    typedef slice_bounds<FIT> sums;
+    typedef slice_bounds<false> bounds;
 
     sums all;
     bounds squares; /* NaN if an element is not finite */
@@ -559,8 +728,7 @@ template <typename Of, bool SUMS_FIT, bool SQUARES_FIT> struct slice_plain_direc
     {
         all.add(x, x);
         squares.down = __fma_rd(x, x, squares.down);
-        if (!SQUARES_FIT)
-            squares.up = __fma_ru(x, x, squares.up);
+        squares.up = __fma_ru(x, x, squares.up);
     }
     __device__ __forceinline__ void end(float)
     {
@@ -601,11 +769,11 @@ template <typename Of, bool SUMS_FIT, bool SQUARES_FIT> struct slice_plain_direc
 };
 template <typename Type>
 struct slice_plain<squared<Type, 0, slice_plain_bytes>, slice_plain_bytes>
-    : slice_plain_direct<squared<Type, 0, slice_plain_bytes>, true, slice_byte<Type>::FITS> {
+    : slice_plain_direct<squared<Type, 0, slice_plain_bytes>, true> {
 };
 template <typename Type>
 struct slice_plain<squared<Type, 0, slice_plain_halves>, slice_plain_halves>
-    : slice_plain_direct<squared<Type, 0, slice_plain_halves>, Type::ALWAYS_FITS, false> {
+    : slice_plain_direct<squared<Type, 0, slice_plain_halves>, Type::ALWAYS_FITS> {
 };
 
 /* Squares that do not add up directly: f16 and bf16 with the rests. */
@@ -614,18 +782,25 @@ template <typename Type> struct slice_again<squared<Type, 0, slice_plain_halves>
     static const bool PLAIN = true;
 };
 
-/* Whether a word has a byte that is infinite or a NaN. */
-template <typename Type> __device__ static __forceinline__ uint32_t slice_special_bytes(uint32_t w)
+/* A finite f8e5m2, the upper byte of a word, as binary64: shifted, its bits are those of it times 2^-1008, of
+   subnormal numbers, too. */
+__device__ static __forceinline__ double slice_byte_value(uint32_t w)
 {
-    return ((w & 0x7f7f7f7f) + float8_units<Type>::SPECIAL) & 0x80808080;
+    return float8_units<f8e5m2>::value(float8_units<f8e5m2>::of(w));
 }
 
-template <typename Type, int N, int COUNT>
-struct slice_beginner<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
-    typedef squared<Type, 0, slice_plain_bytes> of;
+/* The bytes of a word that are infinite or NaNs: their upper bits. */
+__device__ static __forceinline__ uint32_t slice_special_bytes(uint32_t w)
+{
+    return ((w & 0x7f7f7f7f) + float8_units<f8e5m2>::SPECIAL) & 0x80808080;
+}
 
-    __device__ static __forceinline__ void
-    begin(slice_plain<of> *plain, const typename slice_type<of>::template words<N> *v, float)
+template <int N, int COUNT>
+struct slice_beginner<squared<f8e5m2, 0, slice_plain_bytes>, N, COUNT, false> {
+    typedef squared<f8e5m2, 0, slice_plain_bytes> of;
+
+    __device__ static __forceinline__ void begin(slice_plain<of> *plain, const slice_words<N> *v,
+                                                 float)
     {
         slice_plain<of> other; /* so that an addition need not wait for the one before it */
         uint32_t any = 0;
@@ -636,11 +811,10 @@ struct slice_beginner<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
         for (int i = 0; i < COUNT; i++) {
 #pragma unroll
             for (int j = 0; j < N; j++)
-                (j % 2 ? other : *plain)
-                    .add(slice_byte<Type>::value(v[i].w[j / 4] << (24 - j % 4 * 8)));
+                (j % 2 ? other : *plain).add(slice_byte_value(v[i].w[j / 4] << (24 - j % 4 * 8)));
 #pragma unroll
             for (int k = 0; k < (N + 3) / 4; k++)
-                any |= slice_special_bytes<Type>(v[i].w[k]);
+                any |= slice_special_bytes(v[i].w[k]);
         }
         plain->merge(other);
         if (any != 0)
@@ -648,19 +822,19 @@ struct slice_beginner<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
     }
 };
 
-template <typename Type, int N, int COUNT>
-struct slice_column_adder<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> {
-    typedef squared<Type, 0, slice_plain_bytes> of;
+template <int N, int COUNT>
+struct slice_column_adder<squared<f8e5m2, 0, slice_plain_bytes>, N, COUNT, false> {
+    typedef squared<f8e5m2, 0, slice_plain_bytes> of;
 
-    __device__ static __forceinline__ unsigned
-    add(slice_narrow_moments *sum, const typename slice_type<of>::template words<N> *v, bool)
+    __device__ static __forceinline__ unsigned add(slice_narrow_moments *sum,
+                                                   const slice_words<N> *v, bool first)
     {
         uint32_t any = 0;
         unsigned left = 0;
 
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
-            any |= slice_special_bytes<Type>(v[i].w[0]);
+            any |= slice_special_bytes(v[i].w[0]);
 #pragma unroll
         for (int j = 0; j < N; j++) {
             slice_plain<of> plain;
@@ -668,11 +842,13 @@ struct slice_column_adder<squared<Type, 0, slice_plain_bytes>, N, COUNT, false> 
             plain.begin(0, 0);
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
-                plain.add(slice_byte<Type>::value(v[i].w[0] << (24 - j * 8)));
-            if ((any >> j * 8 & 0x80) == 0 && plain.fits())
-                plain.add_to(&sum[j]);
-            else
+                plain.add(slice_byte_value(v[i].w[0] << (24 - j * 8)));
+            if ((any >> j * 8 & 0x80) != 0 || !plain.fits())
                 left |= 1u << j;
+            else if (first)
+                sum[j] = plain.sum();
+            else
+                plain.add_to(&sum[j]);
         }
         return left;
     }
@@ -693,7 +869,7 @@ static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish
                : CUDA_SLICE_UNKNOWN;
 }
 
-/* Finds what slice_spread_whole needs of moments. False where they take more than exact numbers. */
+/* Finds the dividend of a variance. False where moments take more than exact numbers. */
 template <typename Squares, typename Sum>
 __device__ static __forceinline__ bool slice_find_above(const slice_moments<Squares, Sum> &,
                                                         const struct cuda_slice_wish *, double *)
@@ -704,9 +880,8 @@ __device__ static __forceinline__ bool slice_find_above(const slice_narrow_momen
                                                         const struct cuda_slice_wish *wish,
                                                         double *above)
 {
-    return !m.sum.left && !m.squares.left && m.sum.low == 0 && m.squares.part[1] == 0 &&
-           m.squares.part[2] == 0 &&
-           slice_spread_above(m.sum.high, m.squares.part[0], wish->numbers, above);
+    return slice_spread_above(m.sum.high, m.squares.part[0], wish->numbers, above) & !m.sum.left &
+           !m.squares.left & (m.sum.low == 0) & (m.squares.part[1] == 0) & (m.squares.part[2] == 0);
 }
 __device__ static __forceinline__ bool slice_find_above(const slice_small_moments &m,
                                                         const struct cuda_slice_wish *wish,
@@ -716,20 +891,27 @@ __device__ static __forceinline__ bool slice_find_above(const slice_small_moment
 
     /* The count is below 2^26, so that nothing was carried beyond 64 bits if the squares are below 2^37. */
     *above = (double)all;
-    return m.squares.all >> 37 == 0 && all >> 53 == 0;
+    return (m.squares.all >> 37 == 0) & (all >> 53 == 0);
 }
 
-/* The bits of the result of a slice that is not cut. */
+/* n squares is exact if it is below the bound; so are the square of the sum, which is not above it, and the
+   difference. */
+__device__ static __forceinline__ bool slice_find_above(const slice_byte_moments &m,
+                                                        const struct cuda_slice_wish *wish,
+                                                        double *above)
+{
+    const double n_square = wish->numbers * m.squares.sum.all;
+
+    *above = __fma_rn(-m.sum.all, m.sum.all, n_square);
+    return n_square < SLICE_BYTE_SQUARES;
+}
+
+/* The bits of the result of a slice that is not cut, whatever its moments are. */
 template <typename Key, typename Squares, typename Sum>
 __device__ static __forceinline__ uint64_t
 slice_moments_result(const struct cuda_slice_wish *wish, const slice_moments<Squares, Sum> &m)
 {
     const bool root = wish->op == CUDA_SLICE_STD;
-    double above, result;
-
-    if (wish->divisor != 0 && slice_find_above(m, wish, &above) &&
-        slice_spread_whole(above, wish->divisor, root, &result))
-        return exact_bits(result);
     const slice_sum sum = slice_sum_of(m.sum);
 
     /* The sum of elements that are not finite is not finite, either; that of large finite f64 may be so,
@@ -745,8 +927,36 @@ slice_moments_result(const struct cuda_slice_wish *wish, const slice_moments<Squ
                        m.squares.term(2), m.squares.bound());
 }
 
+/* The bits of the results of N slices that are not cut. Operations on one wait for those before them, but not for
+   those on others: so there are no branches from the dividends of all to their ends. */
+template <typename Key, int N, typename Squares, typename Sum, int ALL>
+__device__ static __forceinline__ void
+slice_find_results(const struct cuda_slice_wish *wish,
+                   const slice_moments<Squares, Sum> (&found)[ALL], Key, uint64_t (&bits)[N])
+{
+    double above[N], result[N];
+    bool known[N], any = false;
+
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        known[j] = slice_find_above(found[j], wish, &above[j]) & (wish->divisor != 0);
+        any |= known[j];
+    }
+    if (any && wish->op == CUDA_SLICE_STD)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            known[j] &= slice_whole_root(above[j], wish->divisor, &result[j]);
+    else if (any)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            result[j] = slice_whole_quotient(above[j], wish->divisor, wish->divisor_inverse);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        bits[j] = known[j] ? exact_bits(result[j]) : slice_moments_result<Key>(wish, found[j]);
+}
+
 /* Puts what was found of slices number i to i + N - 1. */
-template <int N, bool MAY_NOT_FIT, typename Key, typename Squares, typename Sum>
+template <int N, bool MAY_NOT_FIT, bool ROOM, typename Key, typename Squares, typename Sum>
 __device__ static __forceinline__ void
 slice_put(const struct cuda_slice_launch *job, size_t i,
           const slice_moments<Squares, Sum> (&found)[N], const Key (&)[N], const Key (&)[N])
@@ -754,11 +964,16 @@ slice_put(const struct cuda_slice_launch *job, size_t i,
     double high[N], low[N], square[N];
 
     if (job->results) {
-        uint64_t bits[N];
+        uint64_t bits[N], one[1];
 
+        if (ROOM)
+            slice_find_results(&job->wish, found, Key(), bits);
+        else
 #pragma unroll
-        for (int j = 0; j < N; j++)
-            bits[j] = slice_moments_result<Key>(&job->wish, found[j]);
+            for (int j = 0; j < N; j++) {
+                slice_find_results(&job->wish, {found[j]}, Key(), one);
+                bits[j] = one[0];
+            }
         slice_put_results<N>(job, i, bits);
         return;
     }

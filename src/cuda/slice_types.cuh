@@ -390,9 +390,7 @@ template <typename Type> struct slice_type_float8 : slice_summed_type<slice_type
 
     template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
     {
-        const uint32_t upper = (v.w[j / 4] >> j % 4 * 8 & 0xff) << 8;
-
-        return (double)Type::element(Type::widen(upper), 0);
+        return (double)Type::element(Type::widen(v.w[j / 4] >> j % 4 * 8, 0), 0);
     }
 
     /* The upper bits of bytes of words, each of which may stand for several elements: whether one is

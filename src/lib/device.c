@@ -685,9 +685,6 @@ static gpr_status refuse_nans(const struct along *a)
     return fail(a, &error);
 }
 
-/* The square of fewer is below 2^53. */
-#define FEW_NUMBERS ((uint64_t)1 << 26)
-
 static struct cuda_slice_wish wish_for(const struct along *a)
 {
     const struct integer none = axis_unknown_integer(&a->plan);
@@ -700,12 +697,7 @@ static struct cuda_slice_wish wish_for(const struct along *a)
                                    .format = element_formats[a->plan.type],
                                    .quantile = a->op->quantile};
 
-    if (wish.count < FEW_NUMBERS) {
-        wish.numbers = (double)wish.count;
-        wish.inverse = 1 / wish.numbers;
-    }
-    if ((wish.op == CUDA_SLICE_VAR || wish.op == CUDA_SLICE_STD) && wish.count > wish.ddof)
-        wish.divisor = wish.numbers * (wish.numbers - (double)wish.ddof);
+    cuda_slice_wish_count(&wish);
     wish.has_none = axis_integer_bits(&none, wish.letter == 'i', &wish.none);
     return wish;
 }

@@ -955,10 +955,7 @@ static void check_squares(unsigned runs)
         slices = l.columns ? l.length : l.rows;
         all = slices * l.parts;
         l.wish.count = l.columns ? l.rows : l.length;
-        l.wish.numbers = (double)l.wish.count;
-        l.wish.inverse = 1 / l.wish.numbers;
-        if (l.wish.op <= CUDA_SLICE_STD && l.wish.count > l.wish.ddof)
-            l.wish.divisor = l.wish.numbers * (l.wish.numbers - (double)l.wish.ddof);
+        cuda_slice_wish_count(&l.wish);
         if (l.parts == 1 && below(4)) {
             l.results = (uint64_t *)(void *)found;
             l.unknown = (struct cuda_list){.found = l.results + slices, .room = slices};
