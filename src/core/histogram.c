@@ -552,7 +552,7 @@ static void exponents_of_words(struct histogram *h, enum element_type type,
     }
     for (int sign = 0; sign < 2; sign++) {
         h->zeros[sign] =
-            tally->plan->shift > 0 ? tally->zeros[sign] : tally->counts[sign ? half : 0];
+            tally->plan->shift > 0 ? tally->special[sign] : tally->counts[sign ? half : 0];
         h->subnormals[sign] -= h->zeros[sign];
     }
     h->infinities[0] = partial->positive_infinity;

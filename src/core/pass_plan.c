@@ -264,10 +264,13 @@ bool pass_plan_is_single(const struct pass_plan *s, const char **why)
     return histogram->kind != HISTOGRAM_BINS || histogram->range_given;
 }
 
-bool pass_plan_cells_alone(const struct pass_plan *s)
+bool pass_plan_tells_all(const struct pass_plan *s)
 {
+    const struct histogram_request *const histogram = &s->request->histogram;
     bool sought = seeks(s) && s->histogram_done;
 
+    if (s->quantiles_done && !order_is_narrow(s->type))
+        return histogram->kind == HISTOGRAM_BINS && histogram->range_given;
     for (unsigned i = 0; i < s->request->quantile_count; i++)
         sought = sought && !quantile_is_extreme(&s->quantiles[i]);
     return sought;

@@ -118,9 +118,10 @@ bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *mis
    shorter or not needed. Every pass must give the same partial result. */
 void pass_plan_begin(struct pass_plan *s, const struct partial *partial);
 
-/* Whether the first pass tallies cells alone, and they tell all that is needed of a partial result if
-   no element is missing: quantiles are sought that are no extremes, and nothing else. */
-bool pass_plan_cells_alone(const struct pass_plan *s);
+/* Whether the first pass tallies cells alone, or bins of a GPU, and they tell all that is needed of a partial
+   result if no element is missing: quantiles are sought that are no extremes, or a histogram whose range is
+   given, and nothing else. */
+bool pass_plan_tells_all(const struct pass_plan *s);
 
 /* Whether everything is known, so that no other pass is needed. */
 bool pass_plan_is_done(const struct pass_plan *s);

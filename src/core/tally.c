@@ -59,7 +59,8 @@ void tally_close(struct tally *t)
 
 uint64_t tally_nans(const struct tally *t, uint64_t elements)
 {
-    return t->counts[0] + (elements - t->counts[t->plan->cells]);
+    return t->plan->kind == TALLY_BINS ? t->special[0]
+                                       : t->counts[0] + (elements - t->counts[t->plan->cells]);
 }
 
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell)
@@ -438,7 +439,7 @@ void tally_merge(struct tally *t, const struct tally *other)
     for (size_t i = 0; i < tally_size(plan); i++)
         t->counts[i] += other->counts[i];
     for (int i = 0; i < 2; i++)
-        t->zeros[i] += other->zeros[i];
+        t->special[i] += other->special[i];
     t->failed = t->failed || other->failed;
     if (plan->kind != TALLY_CELLS)
         return;

@@ -90,8 +90,9 @@ struct tally {
        counts[bins + 1] above them. */
     uint64_t *counts;
 
-    /* TALLY_WORDS with a shift: the elements that are +0, and -0. */
-    uint64_t zeros[2];
+    /* TALLY_WORDS with a shift: the elements that are +0, and -0. TALLY_BINS of floats that a GPU has counted: the
+       NaNs, and 0. */
+    uint64_t special[2];
 
     /* TALLY_CELLS: the elements that are kept, in the machine's byte order; once some had to be
        dropped, all are counted by tally_end, and none is left. */
@@ -154,7 +155,7 @@ bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin,
    neither. */
 void tally_merge(struct tally *t, const struct tally *other);
 
-/* TALLY_CELLS: how many of so many elements, all of which were tallied, are NaN. */
+/* TALLY_CELLS, and TALLY_BINS of a GPU: how many of so many elements, all of which were tallied, are NaN. */
 uint64_t tally_nans(const struct tally *t, uint64_t elements);
 
 /* The number of a kept cell among the kept cells: its fine counts begin at this number times

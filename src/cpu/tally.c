@@ -186,8 +186,8 @@ static void count_zeros(struct tally *t, const unsigned char *x, size_t n)
     for (size_t i = 0; i < n; i++) {
         uint64_t bits = order_load(t->plan->type, x + i * element_size(t->plan->type));
 
-        t->zeros[0] += bits == 0;
-        t->zeros[1] += bits == sign;
+        t->special[0] += bits == 0;
+        t->special[1] += bits == sign;
     }
 }
 
@@ -455,8 +455,8 @@ bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
     case TALLY_WORDS:
         t->counts[bits >> plan->shift] += times;
         if (plan->shift > 0) {
-            t->zeros[0] += bits == 0 ? times : 0;
-            t->zeros[1] += bits == order_sign(type) ? times : 0;
+            t->special[0] += bits == 0 ? times : 0;
+            t->special[1] += bits == order_sign(type) ? times : 0;
         }
         break;
     case TALLY_BINS:

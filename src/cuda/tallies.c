@@ -238,7 +238,7 @@ static void end(struct cuda_job *job)
         for (unsigned j = 0; j < size; j++)
             tally->counts[j] += from[j];
         for (int j = 0; j < 2; j++)
-            tally->zeros[j] += from[size + CUDA_TALLY_ZEROS + j];
+            tally->special[j] += from[size + CUDA_TALLY_SPECIAL + j];
     }
     t->good = -1;
 }

@@ -59,7 +59,10 @@ struct tally_job {
     /* TALLY_BINS, as the plan has them. */
     uint32_t bins;
     double low, scale;
-    float low32, scale32, margin32;
+    /* The place of a binary32 element x, from 0 below the bins to 1 above them: (x - low32) part32 + half32. Times
+       bins32, the bins and 1, it is the number of its bin if one is nearer than near32, which is 0 where places are
+       not precise enough. */
+    float low32, part32, half32, bins32, near32;
     const double *bound;
     const uint64_t *bound_key;
     uint64_t first_key, last_key; /* `first_key`: the first bound */
@@ -79,7 +82,7 @@ template <> struct tally_bits<true> {
 
 /* The elements that a thread loads of a tile: of SIZE bytes, in LOADS loads of 16 bytes. */
 template <int SIZE, int LOADS, bool MISSING> struct tally_group {
-    static const int PER_LOAD = 16 / SIZE, COUNT = PER_LOAD * LOADS;
+    static const int ALL = LOADS, PER_LOAD = 16 / SIZE, COUNT = PER_LOAD * LOADS;
     static const unsigned TILE = TALLY_THREADS * COUNT;
     typedef typename tally_bits<(SIZE > 4)>::type bits_of_element;
     uint4 load[LOADS];
@@ -112,44 +115,51 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         return make_uint4(word[0], word[1], word[2], word[3]);
     }
 
-    /* `tile` is below 2^30, and so is the number of elements. */
+    /* Whether a tile is full, and its elements are in a row, which all threads agree on. `tile` is below 2^30, and
+       so is the number of elements. */
+    __device__ static __forceinline__ bool is_easy(const struct tally_job *job, unsigned tile)
+    {
+        return job->rows.row.inverse == 0 && job->count >= ((uint64_t)tile + 1) * TILE;
+    }
+    /* The first load of the thread; the next ones are TALLY_THREADS further. */
+    __device__ static __forceinline__ uint64_t first_load(unsigned tile)
+    {
+        return (uint64_t)tile * (TALLY_THREADS * LOADS) + threadIdx.x;
+    }
+
     __device__ __forceinline__ void fetch(const struct tally_job *job, unsigned tile)
     {
-        const uint64_t load_0 = (uint64_t)tile * (TALLY_THREADS * LOADS) + threadIdx.x;
-        const uint4 *const from = (const uint4 *)job->rows.data;
-        const bool full = job->count >= ((uint64_t)tile + 1) * TILE;
+        const bool full = job->count >= ((uint64_t)tile + 1) * TILE, easy = is_easy(job, tile);
 
-        /* Which of them it is, all threads agree on. */
-        if (full && job->rows.row.inverse == 0) {
 #pragma unroll
-            for (int j = 0; j < LOADS; j++) {
-                valid[j] = PER_LOAD;
-                load[j] = from[load_0 + (unsigned)j * TALLY_THREADS];
-            }
-        } else if (full) {
-#pragma unroll
-            for (int j = 0; j < LOADS; j++) {
-                valid[j] = PER_LOAD;
-                load[j] = load_apart<uint4, SIZE>(job->rows, load_0 + (unsigned)j * TALLY_THREADS);
-            }
-        } else {
-#pragma unroll
-            for (int j = 0; j < LOADS; j++) {
-                const uint64_t at = load_0 + (unsigned)j * TALLY_THREADS;
-                const uint64_t first = at * PER_LOAD;
+        for (int j = 0; j < LOADS; j++) {
+            const uint64_t at = first_load(tile) + (unsigned)j * TALLY_THREADS;
+            const uint64_t first = at * PER_LOAD;
 
-                valid[j] = first >= job->count              ? 0
-                           : job->count - first >= PER_LOAD ? PER_LOAD
-                                                            : (unsigned)(job->count - first);
-                load[j] = fetch_part(job->rows, at, valid[j]);
-            }
+            valid[j] = full || first + PER_LOAD <= job->count ? PER_LOAD
+                       : first >= job->count                  ? 0
+                                                              : (unsigned)(job->count - first);
+            load[j] = easy   ? ((const uint4 *)job->rows.data)[at]
+                      : full ? load_apart<uint4, SIZE>(job->rows, at)
+                             : fetch_part(job->rows, at, valid[j]);
         }
+    }
+
+    /* Makes what has been loaded elements, of which some are missing. */
+    __device__ __forceinline__ void prepare(const struct tally_job *job)
+    {
         if (job->swap)
             swap();
         if (MISSING)
             gone = missing_among<uint32_t, bits_of_element, COUNT>(&job->missing, [this](int e) {
                 return (bits_of_element)bits(load[e / PER_LOAD], e % PER_LOAD);
             });
+    }
+
+    /* The compiler is not to keep what the elements of a load were converted to. */
+    __device__ __forceinline__ void forget(int j)
+    {
+        asm volatile("" : "+r"(load[j].x), "+r"(load[j].y), "+r"(load[j].z), "+r"(load[j].w));
     }
 
     __device__ __forceinline__ bool is_missing(int j, int i) const
@@ -240,13 +250,14 @@ __device__ static __forceinline__ unsigned tally_add_warp(unsigned x)
 }
 
 /*
- * Counters. All threads of a block call begin, between, behind each tile, and end; add is any
- * thread's own. `memory` is the block's dynamic shared memory.
+ * Counters. All threads of a block call begin, between, after each tile, and end; add is any thread's own, and
+ * takes a number from FIRST on. `memory` is the block's dynamic shared memory.
  */
 
 struct tally_wide {
     unsigned *memory;
     unsigned copies, copy;
+    uint32_t own, step; /* the address of the thread's copy in shared memory, and bytes between counters */
 
     static size_t bytes(size_t size, unsigned copies)
     {
@@ -258,6 +269,10 @@ struct tally_wide {
         memory = (unsigned *)shared;
         copies = job->copies;
         copy = threadIdx.x & (copies - 1);
+        step = copies * (unsigned)sizeof *memory;
+#ifdef __CUDA_ARCH__
+        own = (uint32_t)__cvta_generic_to_shared(memory + copy);
+#endif
         for (unsigned i = threadIdx.x; i < job->size * copies; i += TALLY_THREADS)
             memory[i] = 0;
         __syncthreads();
@@ -268,9 +283,18 @@ struct tally_wide {
         return copies == TALLY_LANES;
     }
 
+    template <unsigned FIRST = 0>
     __device__ __forceinline__ void add(const struct tally_job *, unsigned counter, unsigned n)
     {
-        atomicAdd(&memory[counter * copies + copy], n);
+#ifdef __CUDA_ARCH__
+        /* An address takes one operation, whatever the first number is. */
+        asm volatile("red.shared.add.u32 [%0], %1;"
+                     :
+                     : "r"(counter * step + (own - FIRST * step)), "r"(n)
+                     : "memory");
+#else
+        atomicAdd(&memory[(counter - FIRST) * copies + copy], n);
+#endif
     }
 
     __device__ __forceinline__ void between()
@@ -315,8 +339,10 @@ struct tally_packed {
     }
 
     /* Between two barriers fewer than FULL are added, and a counter is below FULL behind each. */
-    __device__ __forceinline__ void add(const struct tally_job *job, unsigned counter, unsigned n)
+    template <unsigned FIRST = 0>
+    __device__ __forceinline__ void add(const struct tally_job *job, unsigned number, unsigned n)
     {
+        const unsigned counter = number - FIRST;
         const unsigned shift = counter % 2 * 16;
         unsigned *const pair = &memory[counter / 2];
         const unsigned before = atomicAdd(pair, n << shift) >> shift & 0xffff;
@@ -354,9 +380,10 @@ struct tally_remote {
         return false;
     }
 
+    template <unsigned FIRST = 0>
     __device__ __forceinline__ void add(const struct tally_job *job, unsigned counter, unsigned n)
     {
-        atomicAdd(job->counts + counter, (unsigned long long)n);
+        atomicAdd(job->counts + (counter - FIRST), (unsigned long long)n);
     }
 
     __device__ __forceinline__ void between()

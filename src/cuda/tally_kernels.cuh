@@ -4,6 +4,8 @@
 #ifndef GPUREDUCE_CUDA_TALLY_KERNELS_CUH
 #define GPUREDUCE_CUDA_TALLY_KERNELS_CUH
 
+#include <float.h>
+
 #include "cuda/tally_job.cuh"
 
 /* Loads of 16 bytes that a thread has in flight. Fewer of short elements, which are more: a tile
@@ -16,8 +18,10 @@ template <int SIZE> struct tally_loads {
  * Words, and bins: each element adds to one counter, which Counter finds.
  */
 
-/* The counter of an element; or one that may not be its own, and then sets *sure to false. */
+/* The counter of an element, counted from FIRST; or one that may not be its own, and then sets *sure to false. */
 template <typename Counter> struct tally_guess {
+    static const unsigned FIRST = 0;
+
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
                                                   bool *)
     {
@@ -25,43 +29,38 @@ template <typename Counter> struct tally_guess {
     }
 };
 
-/* Counts what a thread has loaded of a tile. */
+/* Counts what load number j of a group has. */
 template <typename Counter, typename Counters, typename Group>
 __device__ static __forceinline__ void tally_take(const struct tally_job *job, Counters *counters,
-                                                  const Group *g)
+                                                  Group *g, int j)
 {
-#pragma unroll
-    for (unsigned j = 0; j < sizeof g->load / sizeof *g->load; j++) {
-        if (!counters->spreads() && g->is_uniform((int)j)) {
-            if (tally_lane() == 0)
-#pragma unroll
-                for (int i = 0; i < Group::PER_LOAD / 2; i++)
-                    if (!g->is_missing((int)j, i))
-                        counters->add(job, Counter::of(job, Group::bits(g->load[j], i)),
-                                      2 * TALLY_LANES);
-            continue;
-        }
-        unsigned counter[Group::PER_LOAD];
-        bool sure = true;
+    unsigned counter[Group::PER_LOAD];
+    bool sure = true;
 
-        /* A branch for each element would take longer than all else. */
+    if (!counters->spreads() && g->is_uniform(j)) {
+        if (tally_lane() == 0)
+#pragma unroll
+            for (int i = 0; i < Group::PER_LOAD / 2; i++)
+                if (!g->is_missing(j, i))
+                    counters->add(job, Counter::of(job, Group::bits(g->load[j], i)),
+                                  2 * TALLY_LANES);
+        return;
+    }
+    /* A branch for each element would take longer than all else. */
+#pragma unroll
+    for (int i = 0; i < Group::PER_LOAD; i++)
+        counter[i] = tally_guess<Counter>::of(job, Group::bits(g->load[j], i), &sure);
+    if (sure && g->is_whole(j)) {
 #pragma unroll
         for (int i = 0; i < Group::PER_LOAD; i++)
-            counter[i] = tally_guess<Counter>::of(job, Group::bits(g->load[j], i), &sure);
-        if (!sure)
-#pragma unroll
-            for (int i = 0; i < Group::PER_LOAD; i++)
-                counter[i] = Counter::of(job, Group::bits(g->load[j], i));
-        if (g->is_whole((int)j))
-#pragma unroll
-            for (int i = 0; i < Group::PER_LOAD; i++)
-                counters->add(job, counter[i], 1);
-        else
-#pragma unroll
-            for (int i = 0; i < Group::PER_LOAD; i++)
-                if (g->has((int)j, i))
-                    counters->add(job, counter[i], 1);
+            counters->template add<tally_guess<Counter>::FIRST>(job, counter[i], 1);
+        return;
     }
+    g->forget(j);
+#pragma unroll
+    for (int i = 0; i < Group::PER_LOAD; i++)
+        if (g->has(j, i))
+            counters->add(job, Counter::of(job, Group::bits(g->load[j], i)), 1);
 }
 
 template <typename Counter, typename Counters, bool MISSING>
@@ -73,37 +72,88 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
     DYNAMIC_SHARED(dynamic);
     const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
     Counters counters;
-    unsigned zeros[2] = {0, 0};
-
-    group g, next; /* `next` is loaded while `g` is counted */
+    unsigned special[2] = {0, 0};
+    group g; /* what has been counted makes room for what is loaded of the next tile */
 
     counters.begin(&job, dynamic);
     if (blockIdx.x < tiles)
         g.fetch(&job, blockIdx.x);
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        if (tiles - tile > gridDim.x)
-            next.fetch(&job, tile + gridDim.x);
-        tally_take<Counter>(&job, &counters, &g);
-        if (Counter::ZEROS && job.shift > 0)
-            Counter::count_zeros(&g, zeros);
+        const unsigned next = tile + gridDim.x;
+        const bool more = tiles - tile > gridDim.x, easy = more && group::is_easy(&job, next);
+        const uint4 *const from = (const uint4 *)job.rows.data + group::first_load(next);
+
+        g.prepare(&job);
+#pragma unroll
+        for (int j = 0; j < group::ALL; j++) {
+            tally_take<Counter>(&job, &counters, &g, j);
+            Counter::count_special(&job, &g, j, special);
+            if (easy)
+                g.load[j] = from[j * TALLY_THREADS];
+        }
+        if (more && !easy)
+            g.fetch(&job, next);
         counters.between();
-        g = next;
     }
     counters.end(&job);
-    if (Counter::ZEROS && job.shift > 0) {
+    if (Counter::SPECIAL)
         for (int i = 0; i < 2; i++) {
-            const unsigned n = tally_add_warp(zeros[i]);
+            const unsigned n = tally_add_warp(special[i]);
 
             if (tally_lane() == 0 && n > 0)
-                atomicAdd(job.counts + job.size + CUDA_TALLY_ZEROS + i, (unsigned long long)n);
+                atomicAdd(job.counts + job.size + CUDA_TALLY_SPECIAL + i, (unsigned long long)n);
         }
+}
+
+/* Those that count no special elements. */
+struct tally_plainly {
+    static const bool SPECIAL = false;
+
+    template <typename Group>
+    __device__ static __forceinline__ void count_special(const struct tally_job *, const Group *,
+                                                         int, unsigned *)
+    {
     }
+};
+
+/* The float of type Float that has these bits. */
+template <typename Float> __device__ static __forceinline__ Float tally_float(uint64_t bits);
+template <> __device__ __forceinline__ float tally_float<float>(uint64_t bits)
+{
+    return __uint_as_float((uint32_t)bits);
+}
+template <> __device__ __forceinline__ double tally_float<double>(uint64_t bits)
+{
+    return __longlong_as_double((long long)bits);
+}
+
+/* Counts the NaNs of a load, which are floats of type Float: pairs tell whether there are any. */
+template <typename Float, typename Group>
+__device__ static __forceinline__ void tally_count_nans(const Group *g, int j, unsigned *nans)
+{
+    bool any = false;
+
+#pragma unroll
+    for (int i = 0; i < Group::PER_LOAD; i += 2) {
+        const Float x = tally_float<Float>(Group::bits(g->load[j], i));
+        const Float y = tally_float<Float>(Group::bits(g->load[j], i + 1));
+
+        any |= x != x || y != y; /* one instruction */
+    }
+    if (any)
+#pragma unroll
+        for (int i = 0; i < Group::PER_LOAD; i++)
+            if (g->has(j, i)) {
+                const Float x = tally_float<Float>(Group::bits(g->load[j], i));
+
+                *nans += x != x;
+            }
 }
 
 /* Words: the upper bits. */
 template <int BYTES> struct tally_word {
     static const int SIZE = BYTES;
-    static const bool ZEROS = true;
+    static const bool SPECIAL = true;
 
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
@@ -112,19 +162,19 @@ template <int BYTES> struct tally_word {
 
     /* +0, and -0. */
     template <typename Group>
-    __device__ static __forceinline__ void count_zeros(const Group *g, unsigned zeros[2])
+    __device__ static __forceinline__ void count_special(const struct tally_job *job,
+                                                         const Group *g, int j, unsigned special[2])
     {
         const uint64_t sign = (uint64_t)1 << (8 * SIZE - 1);
 
+        if (job->shift == 0)
+            return;
 #pragma unroll
-        for (unsigned j = 0; j < sizeof g->load / sizeof *g->load; j++) {
-#pragma unroll
-            for (int i = 0; i < Group::PER_LOAD; i++) {
-                const uint64_t bits = Group::bits(g->load[j], i);
+        for (int i = 0; i < Group::PER_LOAD; i++) {
+            const uint64_t bits = Group::bits(g->load[j], i);
 
-                zeros[0] += g->has((int)j, i) && bits == 0;
-                zeros[1] += g->has((int)j, i) && bits == sign;
-            }
+            special[0] += g->has(j, i) && bits == 0;
+            special[1] += g->has(j, i) && bits == sign;
         }
     }
 };
@@ -177,26 +227,30 @@ __device__ static __forceinline__ unsigned tally_place64(const struct tally_job 
                : tally_correct(job, x, bin);
 }
 
-/* Sets *sure to false if the bounds are to decide. */
+/* The number of the bin of x, or of the distance of an integer from the first bound, counted from the bits of
+   2^23. Sets *sure to false if the bounds are to decide. A NaN is below all bins. */
+static const unsigned TALLY_FIRST32 = 0x4b000000;
 __device__ static __forceinline__ unsigned tally_guess32(const struct tally_job *job, float x,
                                                          bool *sure)
 {
-    const float rounder = 0x1p23F, last = __fadd_rn((float)job->bins, 0.25F);
-    const float most = job->margin32 > 0 ? 0.5F - job->margin32 : -1;
-    float place, rounded;
+    const float rounder = 0x1p23F;
+    const float place =
+        __saturatef(__fmaf_rn(__fadd_rn(x, -job->low32), job->part32, job->half32));
+    const float rounded = __fmaf_rn(place, job->bins32, rounder);
 
-    place = __fmul_rn(__fadd_rn(x, -job->low32), job->scale32);
-    place = __fadd_rn(fminf(fmaxf(place, -0.25F), last), 0.5F); /* also where it is NaN */
-    rounded = __fadd_rn(place, rounder);
-    *sure &= fabsf(__fadd_rn(place, -__fadd_rn(rounded, -rounder))) <= most;
-    return __float_as_uint(rounded) & 0x7fffff;
+    *sure &= fabsf(__fmaf_rn(place, job->bins32, -__fadd_rn(rounded, -rounder))) < job->near32;
+    return __float_as_uint(rounded);
 }
 
 struct tally_bin_f32 {
     static const int SIZE = 4;
-    static const bool ZEROS = false;
-    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    static const bool SPECIAL = true;
+
+    template <typename Group>
+    __device__ static __forceinline__ void count_special(const struct tally_job *, const Group *g,
+                                                         int j, unsigned special[2])
     {
+        tally_count_nans<float>(g, j, &special[0]);
     }
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
@@ -204,13 +258,15 @@ struct tally_bin_f32 {
         bool sure = true;
         unsigned bin;
 
-        if (!(job->margin32 > 0))
+        if (!(job->near32 > 0))
             return tally_place64(job, x);
-        bin = tally_guess32(job, x, &sure);
+        bin = tally_guess32(job, x, &sure) - TALLY_FIRST32;
         return sure ? bin : tally_correct(job, x, bin);
     }
 };
 template <> struct tally_guess<tally_bin_f32> {
+    static const unsigned FIRST = TALLY_FIRST32;
+
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
                                                   bool *sure)
     {
@@ -220,9 +276,13 @@ template <> struct tally_guess<tally_bin_f32> {
 
 struct tally_bin_f64 {
     static const int SIZE = 8;
-    static const bool ZEROS = false;
-    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    static const bool SPECIAL = true;
+
+    template <typename Group>
+    __device__ static __forceinline__ void count_special(const struct tally_job *, const Group *g,
+                                                         int j, unsigned special[2])
     {
+        tally_count_nans<double>(g, j, &special[0]);
     }
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
@@ -231,12 +291,9 @@ struct tally_bin_f64 {
 };
 
 /* Bins of integers. */
-template <int BYTES> struct tally_bin_integer {
+template <int BYTES> struct tally_bin_integer : tally_plainly {
     static const int SIZE = BYTES;
-    static const bool ZEROS = false;
-    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
-    {
-    }
+
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
         const uint64_t key = bits ^ job->flip;
@@ -254,25 +311,25 @@ template <int BYTES> struct tally_bin_integer {
 };
 
 template <> struct tally_guess<tally_bin_integer<4>> {
+    static const unsigned FIRST = TALLY_FIRST32;
+
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
                                                   bool *sure)
     {
         const uint32_t key = (uint32_t)(bits ^ job->flip), first = (uint32_t)job->first_key;
 
-        if (!(job->margin32 > 0))
-            return tally_bin_integer<4>::of(job, bits);
-        return tally_guess32(job, key >= first ? (float)(key - first) : -(float)(first - key),
-                             sure);
+        if (!(job->near32 > 0))
+            return tally_bin_integer<4>::of(job, bits) + FIRST;
+        const float distance = (float)(key - first);
+
+        return tally_guess32(job, key >= first ? distance : -FLT_MAX, sure);
     }
 };
 
 /* Parts of the cells that are kept. */
-template <int BYTES> struct tally_fine {
+template <int BYTES> struct tally_fine : tally_plainly {
     static const int SIZE = BYTES;
-    static const bool ZEROS = false;
-    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
-    {
-    }
+
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
         const uint64_t key =
@@ -437,6 +494,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
         group g;
 
         g.fetch(&job, tile);
+        g.prepare(&job);
         valid = g.all();
 #pragma unroll
         for (int e = 0; e < group::COUNT; e++) {
@@ -574,9 +632,13 @@ static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_t
     c->job.bins = plan->bins;
     c->job.low = plan->low;
     c->job.scale = plan->scale;
+    /* Rounded as often as the plan's, so that they are wrong by less than half of its margin. */
     c->job.low32 = plan->low32;
-    c->job.scale32 = plan->scale32;
-    c->job.margin32 = plan->margin32;
+    c->job.bins32 = (float)plan->bins + 1;
+    c->job.part32 = plan->scale32 / c->job.bins32;
+    c->job.half32 = 0.5F / c->job.bins32;
+    if (plan->margin32 > 0 && std::isnormal(c->job.part32))
+        c->job.near32 = 0.5F - plan->margin32 / 2;
     c->job.bound = (const double *)l->table;
     c->job.bound_key = (const uint64_t *)l->table;
     c->job.first_key = l->integers ? plan->bound_key[0] : 0;

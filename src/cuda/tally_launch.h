@@ -26,9 +26,9 @@ struct cuda_tally_cells {
     unsigned char kept_shift[TALLY_CELLS_MAX];
 };
 
-/* Numbers that follow a tally's counts in device memory: the elements that are +0 and -0, of words
-   with a shift, and how many elements of cells were to be kept. */
-#define CUDA_TALLY_ZEROS 0
+/* Numbers that follow a tally's counts in device memory: the two special counts of struct tally, and how many
+   elements of cells were to be kept. */
+#define CUDA_TALLY_SPECIAL 0
 #define CUDA_TALLY_KEPT 2
 #define CUDA_TALLY_MORE 3
 

@@ -96,14 +96,14 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
     if (!s->plan || !find_tallier(context))
         return error_memory(error);
     runs = pass_plan_runs(s->plan);
-    s->alone = pass_plan_cells_alone(s->plan) && view->contiguous && !s->elements.missing &&
+    s->alone = pass_plan_tells_all(s->plan) && view->contiguous && !s->elements.missing &&
                request->nan != NAN_ERROR &&
                request->operations.count == request->passes.quantile_count;
     most = s->alone && request->passes.quantile_count == 1 ? SAMPLE_RUNS_ALONE : SAMPLE_RUNS;
     if (runs.count > most)
         runs = (struct pass_runs){most, SAMPLE_LENGTH};
     if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length) {
-        s->alone = false;
+        s->alone = s->alone && request->passes.quantile_count == 0;
         return true;
     }
     s->runs = runs;

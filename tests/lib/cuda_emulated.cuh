@@ -151,6 +151,7 @@ template <typename To, typename From> static To same_bits(From from)
 #define __fmul_rn(x, y) ((float)(x) * (float)(y))
 #define __fma_rn(x, y, z) fma(x, y, z)
 #define __fmaf_rn(x, y, z) fmaf(x, y, z)
+#define __saturatef(x) fminf(fmaxf(x, 0), 1)
 #define __double2ll_rn(x) ((long long)(x)) /* of integers */
 #define __double2int_rn(x) ((int)(x))
 #define __float2int_rn(x) ((int)(x))

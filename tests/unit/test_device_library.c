@@ -253,16 +253,17 @@ static void check_views(unsigned long runs)
         gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
         gpr_request *request = NULL;
         const uint64_t bins = 1 + rng_below(&rng, BINS_MAX);
-        const bool alone = rng_below(&rng, 12) == 0;
-        bool asked[OPS], any = false, good, split = false;
+        const bool alone = rng_below(&rng, 12) == 0, counts = rng_below(&rng, 12) == 0;
+        bool asked[OPS], any = counts, good, split = false;
 
         fill(s.type);
         if (rng_below(&rng, 4) == 0)
             draw_tallier();
         must(gpr_request_new(context, &request) == GPR_OK, "a request");
         for (size_t i = 0; i < OPS; i++) {
-            asked[i] = alone ? strcmp(ops[i], "digest") == 0
-                             : rng_below(&rng, 4) == 0 || (i == OPS - 1 && !any);
+            asked[i] = counts  ? false
+                       : alone ? strcmp(ops[i], "digest") == 0
+                               : rng_below(&rng, 4) == 0 || (i == OPS - 1 && !any);
             any = any || asked[i];
             if (asked[i])
                 must(gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
@@ -273,8 +274,10 @@ static void check_views(unsigned long runs)
                  (rng_below(&rng, 5) ||
                   gpr_request_set(request, GPR_LENGTH, rng_below(&rng, (uint64_t)SIDE * SIDE)) ==
                       GPR_OK) &&
-                 (rng_below(&rng, 5) ||
-                  gpr_request_histogram(request, bins, (double)NAN, (double)NAN) == GPR_OK) &&
+                 (counts ? gpr_request_histogram(request, bins, -1, rng_below(&rng, 2) ? 1 : 99) ==
+                               GPR_OK
+                         : rng_below(&rng, 5) || gpr_request_histogram(request, bins, (double)NAN,
+                                                                       (double)NAN) == GPR_OK) &&
                  (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK),
              "a request");
         good = is_same_reduction(here, there, request, asked, split);

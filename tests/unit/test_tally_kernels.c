@@ -179,14 +179,17 @@ static void expect(const struct tally_plan *plan, size_t n, uint64_t *expected)
 
             expected[bits >> plan->shift]++;
             if (plan->shift > 0) {
-                expected[size + CUDA_TALLY_ZEROS] += bits == 0;
-                expected[size + CUDA_TALLY_ZEROS + 1] += bits == order_sign(plan->type);
+                expected[size + CUDA_TALLY_SPECIAL] += bits == 0;
+                expected[size + CUDA_TALLY_SPECIAL + 1] += bits == order_sign(plan->type);
             }
         }
         break;
     case TALLY_BINS:
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             expected[expected_bin(plan, i)]++;
+            expected[size + CUDA_TALLY_SPECIAL] +=
+                element_is_nan(plan->type, data + i * element_size(plan->type));
+        }
         break;
     case TALLY_KEYS:
         break;
