@@ -13,22 +13,6 @@ void waiters_destroy(struct waiters *w)
     mutex_destroy(&w->mutex);
 }
 
-UNCHECKED void waiters_lock(struct waiters *w)
-{
-    mutex_lock(&w->mutex);
-}
-
-UNCHECKED void waiters_unlock(struct waiters *w)
-{
-    mutex_unlock(&w->mutex);
-}
-
-REQUIRES(waiters_role)
-UNCHECKED static void sleep_locked(struct waiters *w, struct waiter *waiter)
-{
-    mutex_wait(&w->mutex, &waiter->condition);
-}
-
 enum waiter_news waiters_wait_locked(struct waiters *w, const void *request, void *reply)
 {
     struct waiter waiter = {.request = request, .reply = reply, .next = w->last};
@@ -37,7 +21,7 @@ enum waiter_news waiters_wait_locked(struct waiters *w, const void *request, voi
     /* cppcheck-suppress autoVariables ; it is taken off the list before it is woken */
     w->last = &waiter;
     while (!waiter.woken)
-        sleep_locked(w, &waiter);
+        waiters_wait_for(w, &waiter.condition);
     pthread_cond_destroy(&waiter.condition);
     return waiter.news;
 }

@@ -39,11 +39,10 @@ struct waiters {
     struct waiter *last GUARDED_BY(waiters_role); /* the list; NULL when nobody waits */
 };
 
+MUTEX_ROLE_OF(waiters, struct waiters, mutex);
+
 void waiters_init(struct waiters *w);
 void waiters_destroy(struct waiters *w);
-
-void waiters_lock(struct waiters *w) ACQUIRE(waiters_role);
-void waiters_unlock(struct waiters *w) RELEASE(waiters_role);
 
 /* Waits until another worker wakes this one. Drops the mutex meanwhile. */
 enum waiter_news waiters_wait_locked(struct waiters *w, const void *request, void *reply)
