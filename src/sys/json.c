@@ -9,19 +9,6 @@
 #include "sys/escape.h"
 #include "sys/point.h"
 
-void json_string(FILE *out, const char *string)
-{
-    char escaped[ESCAPE_MAX];
-
-    putc('"', out);
-    while (*string) {
-        const size_t length = escape_next(escaped, &string, ESCAPE_JSON);
-
-        fwrite(escaped, 1, length, out);
-    }
-    putc('"', out);
-}
-
 const char *json_decimal(const char *decimal)
 {
     return strcmp(decimal, "-0") == 0 ? "-0.0" : decimal;

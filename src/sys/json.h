@@ -1,5 +1,5 @@
 /*
- * JSON: functions for writers, and a reader.
+ * JSON: a function for writers, and a reader.
  */
 #ifndef GPUREDUCE_JSON_H
 #define GPUREDUCE_JSON_H
@@ -7,10 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-
-/* Writes a string of JSON with its quotes, in ESCAPE_JSON's form. The stream keeps errors. */
-void json_string(FILE *out, const char *string);
 
 /* The text of a decimal number in JSON: that of "-0" is "-0.0", since many readers take numbers
    without a point for integers, which have no negative zero. Returns `decimal` or a constant. */

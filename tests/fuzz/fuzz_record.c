@@ -24,8 +24,8 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "sys/buffer.h"
 #include "sys/escape.h"
-#include "sys/json.h"
 
 #define RECORD_PATH "/proc/self/fd/1"
 
@@ -251,6 +251,7 @@ static void write_json(const struct record_line *line, const struct form *form)
         [SOURCE_RAW_ZSTD] = "zstd", [SOURCE_GZIP] = "npy+gzip", [SOURCE_RAW_GZIP] = "gzip",
         [SOURCE_ZLIB] = "npy+zlib", [SOURCE_RAW_ZLIB] = "zlib"};
     const struct source_options *input = &line->input;
+    struct buffer file = {0};
 
     putchar('{');
     if (form->other_order)
@@ -271,10 +272,12 @@ static void write_json(const struct record_line *line, const struct form *form)
     if (line->failed)
         fputs("\"error\": \"\", ", stdout);
     fputs("\"file\": ", stdout);
+    buffer_escape(&file, line->file ? line->file : "", ESCAPE_JSON);
     if (line->file)
-        json_string(stdout, line->file);
+        printf("\"%.*s\"", (int)file.size, file.data);
     else
         fputs("null", stdout);
+    buffer_free(&file);
     puts("}");
 }
 

@@ -7,10 +7,10 @@
 #include "sys/json.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/tap.h"
+#include "sys/buffer.h"
 
 static bool valid(const char *text)
 {
@@ -225,19 +225,21 @@ static void test_number_text(void)
 static void test_round_trip(void)
 {
     static const char odd[] = "\"\\/\n\001\177 caf\303\251 \360\235\204\236";
-    char text[64] = "", back[64];
+    struct buffer text = {0};
     struct json_reader r;
-    FILE *out = fmemopen(text, sizeof text, "w");
+    char back[64];
 
-    if (!out)
+    buffer_char(&text, '"');
+    buffer_escape(&text, odd, ESCAPE_JSON);
+    buffer_bytes(&text, "\"", 2);
+    if (text.failed)
         return;
-    json_string(out, odd);
-    fclose(out);
-    json_read(&r, text);
+    json_read(&r, text.data);
     tap_ok(json_read_string(&r, back, sizeof back) && json_read_end(&r) && strcmp(back, odd) == 0,
            "what is written reads back");
-    json_read(&r, text);
+    json_read(&r, text.data);
     tap_ok(strcmp(json_read_string_here(&r), odd) == 0 && json_read_end(&r), "and where it stands");
+    buffer_free(&text);
 }
 
 /* Strings that are decoded where they stand, and what is none. */

@@ -15,7 +15,6 @@
 #include "cli/stdio.h"
 #include "core/number.h"
 #include "sys/escape.h"
-#include "sys/json.h"
 
 /* The value of a cell or a fact. */
 struct value {
@@ -221,6 +220,19 @@ void table_flag(struct table *t, size_t column, bool value)
  * JSON.
  */
 
+static void write_text(FILE *out, const char *text)
+{
+    char escaped[ESCAPE_MAX];
+
+    putc('"', out);
+    while (*text) {
+        const size_t length = escape_next(escaped, &text, ESCAPE_JSON);
+
+        fwrite(escaped, 1, length, out);
+    }
+    putc('"', out);
+}
+
 /* Writes a member, and `separator` before it. */
 static void write_member(const char *separator, const char *key, const struct value *value,
                          FILE *out)
@@ -230,7 +242,7 @@ static void write_member(const char *separator, const char *key, const struct va
     fprintf(out, "%s\"%s\": ", separator, key);
     switch (value->kind) {
     case VALUE_TEXT:
-        json_string(out, value->text);
+        write_text(out, value->text);
         return;
     case VALUE_COUNT:
         fprintf(out, "%" PRIu64, value->count);
