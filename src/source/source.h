@@ -156,7 +156,6 @@ struct source_options {
     bool reopened;                /* the input was opened before: do not repeat warnings */
     uint64_t skip;                /* bytes to skip at the start of raw input */
     uint64_t length;              /* elements to reduce at most; SOURCE_UNKNOWN for all */
-    size_t chunk_size;            /* bytes of a chunk that is not copied; 0: the source chooses */
     int window_log;               /* the largest zstd window, as the logarithm of its bytes to base
                                      2; 0: SOURCE_WINDOW_LOG_DEFAULT */
     bool no_check;                /* do not verify the checksums of zstd frames */
