@@ -8,12 +8,12 @@
 #include "core/error.h"
 #include "source/format/inflate.h"
 #include "source/format/lz.h"
+#include "sys/mapping.h"
 
 struct codec_memory {
     struct inflate *inflate;
     ZSTD_DCtx *zstd;
-    unsigned char *room;
-    size_t size;
+    struct mapping_room room;
 };
 
 struct codec_memory *codec_open(void)
@@ -27,18 +27,13 @@ void codec_close(struct codec_memory *m)
         return;
     inflate_close(m->inflate);
     ZSTD_freeDCtx(m->zstd);
-    free(m->room);
+    free(m->room.bytes);
     free(m);
 }
 
 unsigned char *codec_room(struct codec_memory *m, size_t size)
 {
-    if (m->size < size) {
-        free(m->room);
-        m->room = malloc(size);
-        m->size = m->room ? size : 0;
-    }
-    return m->room;
+    return mapping_room_take(&m->room, size) ? m->room.bytes : NULL;
 }
 
 /* Decompresses a stream of zlib, or members of gzip. */
