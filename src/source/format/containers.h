@@ -48,6 +48,9 @@ extern const struct container_format container_npy;
 bool npy_add_fields(struct container *c, struct container_input *in, const char *name,
                     uint64_t begin, uint64_t size, const void *header, size_t length);
 
+/* Whether these bytes have the signature of HDF5, of 64 bits: at 0, 512, 1024, 2048 and so on. */
+bool hdf5_has_signature(const unsigned char *bytes, size_t size);
+
 /* Whether a file that begins with these bytes is a NIfTI header whose image is in another file; or,
    with `analyze`, a header of ANALYZE 7.5. */
 bool nifti_is_pair(const unsigned char *bytes, size_t size, bool analyze);

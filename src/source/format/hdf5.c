@@ -24,9 +24,7 @@
 
 #define HELPER "gpureduce-hdf5"
 
-#ifdef HAVE_HDF5
-/* The signature of 64 bits, at 0, 512, 1024, 2048. */
-static bool recognise(const unsigned char *bytes, size_t size)
+bool hdf5_has_signature(const unsigned char *bytes, size_t size)
 {
     static const unsigned char magic[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
@@ -36,6 +34,18 @@ static bool recognise(const unsigned char *bytes, size_t size)
     return false;
 }
 
+/* Without libhdf5 such files are told as ones of an unsupported format. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+#ifdef HAVE_HDF5
+    return hdf5_has_signature(bytes, size);
+#else
+    (void)bytes, (void)size;
+    return false;
+#endif
+}
+
+#ifdef HAVE_HDF5
 /* The most bytes of records. */
 #    define RECORDS_MAX \
         (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
@@ -227,13 +237,6 @@ static bool read_file(struct container *c, struct container_input *in)
 }
 
 #else
-
-/* Such files are told as ones of an unsupported format. */
-static bool recognise(const unsigned char *bytes, size_t size)
-{
-    (void)bytes, (void)size;
-    return false;
-}
 
 static bool read_file(struct container *c, struct container_input *in)
 {

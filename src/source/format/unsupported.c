@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "core/name.h"
 #include "core/shell.h"
+#include "source/format/containers.h"
 #include "source/format/filters.h"
 #include "source/format/inflate.h"
 #include "source/format/plausibility.h"
@@ -134,19 +136,13 @@ static bool next_member(const struct unsupported_input *in, uint64_t *offset, st
     return true;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), more = strlen(end);
-
-    return length >= more && strcmp(name + length - more, end) == 0;
-}
-
 static bool is_torch_script(const struct unsupported_input *in)
 {
     uint64_t offset = 0;
     struct member m;
 
-    return is_zip(in) && next_member(in, &offset, &m) && ends_with(m.name, "/data/0");
+    return is_zip(in) && next_member(in, &offset, &m) &&
+           name_ends(m.name, strlen(m.name), "/data/0");
 }
 
 #define ZIP_MEMBERS 1000 /* are looked at */
@@ -159,9 +155,9 @@ static void say_zip_member(const struct unsupported_input *in, char *said)
     struct member m;
 
     for (int i = 0; i < ZIP_MEMBERS && next_member(in, &offset, &m); i++) {
-        const bool array = ends_with(m.name, ".npy");
+        const bool array = name_ends(m.name, strlen(m.name), ".npy");
 
-        if (m.name[0] == '-' || ends_with(m.name, "/"))
+        if (m.name[0] == '-' || name_ends(m.name, strlen(m.name), "/"))
             continue;
         if (array || !found[0])
             memcpy(found, m.name, sizeof found);
@@ -364,13 +360,9 @@ static bool is_arrow(const struct unsupported_input *in)
  * Science.
  */
 
-/* At 0, or behind a block of the user's: a power of two from 512 on. 64 bits in each place. */
 static bool is_hdf5(const struct unsupported_input *in)
 {
-    for (size_t offset = 0; offset < UNSUPPORTED_HEAD; offset = offset ? 2 * offset : 512)
-        if (BEGINS(in, offset, "\x89HDF\r\n\x1a\n"))
-            return true;
-    return false;
+    return hdf5_has_signature(in->bytes, in->size);
 }
 
 /* A comment, which other text may have, too, before one of the keys that images begin with. */
