@@ -34,25 +34,22 @@
 #define ROWS_TRIED 4096
 
 /* The use of a global. */
-enum use { NOTHING, ROOT, TENSOR, BYTES };
+enum use { NOTHING, ROOT, TENSOR, BYTES, DTYPE /* and numbers from there on: pytorch_dtypes */ };
 
-static const struct {
-    struct pickle_global global;
-    enum use use;
-} uses[] = {
+static const struct pickle_global uses[] = {
 #define DCP "torch.distributed.checkpoint."
-    {{DCP "metadata", "Metadata"}, ROOT},
-    {{DCP "metadata", "TensorStorageMetadata"}, TENSOR},
-    {{DCP "metadata", "BytesStorageMetadata"}, BYTES},
-    {{DCP "metadata", "ChunkStorageMetadata|TensorProperties|MetadataIndex|StorageMeta"}, NOTHING},
-    {{DCP "metadata", "_MEM_FORMAT_ENCODING"}, NOTHING},
-    {{DCP "filesystem", "_StorageInfo"}, NOTHING},
-    {{"torch.distributed._shard.sharded_tensor.metadata", "TensorProperties|MEM_FORMAT_ENCODING"},
+    {DCP "metadata", "Metadata", ROOT},
+    {DCP "metadata", "TensorStorageMetadata", TENSOR},
+    {DCP "metadata", "BytesStorageMetadata", BYTES},
+    {DCP "metadata", "ChunkStorageMetadata|TensorProperties|MetadataIndex|StorageMeta", NOTHING},
+    {DCP "metadata", "_MEM_FORMAT_ENCODING", NOTHING},
+    {DCP "filesystem", "_StorageInfo", NOTHING},
+    {"torch.distributed._shard.sharded_tensor.metadata", "TensorProperties|MEM_FORMAT_ENCODING",
      NOTHING},
-    {{"torch", "Size"}, NOTHING},
-    {{"torch.serialization", "_get_layout"}, NOTHING},
-    {{"collections", "OrderedDict"}, NOTHING},
-    {{"pathlib|pathlib._local", "PosixPath|WindowsPath"}, NOTHING},
+    {"torch", "Size", NOTHING},
+    {"torch.serialization", "_get_layout", NOTHING},
+    {"collections", "OrderedDict", NOTHING},
+    {"pathlib|pathlib._local", "PosixPath|WindowsPath", NOTHING},
 };
 
 enum { USES = sizeof uses / sizeof *uses };
@@ -141,10 +138,10 @@ static int open_file(const struct checkpoint *k, const char *path, uint64_t *siz
 static enum use use_of(const struct checkpoint *k, uint32_t value)
 {
     const struct pickle_value *v = pickle_value(&k->pickle, value);
-    const size_t global =
-        v->kind == PICKLE_CALL ? pickle_value(&k->pickle, v->function)->global : USES;
+    const unsigned use =
+        v->kind == PICKLE_CALL ? pickle_value(&k->pickle, v->function)->global->use : NOTHING;
 
-    return global < USES ? uses[global].use : NOTHING;
+    return use < DTYPE ? (enum use)use : NOTHING;
 }
 
 static bool malformed(struct checkpoint *k, uint32_t value, const char *what)
@@ -604,7 +601,9 @@ static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32
     if (v->kind != PICKLE_CALL || pickle_items(p, pickle_value(p, v->state), &first, 1) < 1)
         return NULL;
     v = pickle_value(p, first);
-    return v->kind == PICKLE_GLOBAL && v->global >= USES ? &pytorch_dtypes[v->global - USES] : NULL;
+    return v->kind == PICKLE_GLOBAL && v->global->use >= DTYPE
+               ? &pytorch_dtypes[v->global->use - DTYPE]
+               : NULL;
 }
 
 /* Leaves an array without the places of its elements: it has none, or is not wanted. */
@@ -715,6 +714,7 @@ static bool add_all(struct checkpoint *k, uint32_t value)
             break;
         case NOTHING:
         case ROOT:
+        case DTYPE:
             return malformed(k, entry, "an entry");
         }
     }
@@ -761,10 +761,9 @@ static bool read_pickle(struct checkpoint *k)
 
     if (!bytes)
         return false;
-    for (size_t i = 0; i < USES; i++)
-        globals[i] = uses[i].global;
-    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name};
+    memcpy(globals, uses, sizeof uses);
+    for (unsigned i = 0; i < PYTORCH_DTYPES; i++)
+        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name, DTYPE + i};
     good = pickle_read(&k->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
     if (good) {
         all = pickle_find(&k->pickle, k->pickle.root, "state_dict_metadata");

@@ -345,7 +345,7 @@ static bool push_global(struct machine *m, const char *module, size_t module_len
             struct pickle_value *v = push_new(m, PICKLE_GLOBAL);
 
             if (v)
-                v->global = i;
+                v->global = &m->globals[i];
             return v;
         }
     }

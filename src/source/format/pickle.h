@@ -46,7 +46,7 @@ struct pickle_value {
         int64_t integer;  /* of PICKLE_BOOL and PICKLE_INTEGER */
         const char *text; /* of PICKLE_TEXT: `count` bytes of the pickle, which may be any; no NUL
                              ends them */
-        size_t global;    /* of PICKLE_GLOBAL: its row in the table */
+        const struct pickle_global *global; /* of PICKLE_GLOBAL: its row in the table */
         struct {
             uint32_t function, arguments; /* of PICKLE_CALL and PICKLE_PERSISTENT */
         };
@@ -66,6 +66,7 @@ struct pickle_item {
 /* Globals that may be named, any of the names in any of the modules: names have | between them. */
 struct pickle_global {
     const char *module, *name;
+    unsigned use; /* what they are to the caller */
 };
 
 /* A pickle that has been read. It points into its bytes. */

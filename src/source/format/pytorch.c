@@ -76,55 +76,52 @@ enum use {
     TENSOR_OF,  /* storage, offset, sizes, strides, two that do not matter, type; metadata */
     PARAMETER,  /* a tensor, and more */
     SUBCLASS,   /* a function, a class, arguments of the function, attributes */
-    QUANTISED_TENSOR, /* as TENSOR */
-    SPARSE,           /* a layout; tensors and sizes */
-    META,             /* a type, sizes */
-    OTHER_TENSOR,     /* in another form */
-    NUMPY,            /* an array of NumPy */
-    SIZES,            /* a tuple of integers */
-    TYPE,             /* one of pytorch_dtypes, whose globals are numbered after those of uses */
-    STORAGE           /* storages of elements of a type, whose globals follow in the same order */
+    QUANTISED_TENSOR,               /* as TENSOR */
+    SPARSE,                         /* a layout; tensors and sizes */
+    META,                           /* a type, sizes */
+    OTHER_TENSOR,                   /* in another form */
+    NUMPY,                          /* an array of NumPy */
+    SIZES,                          /* a tuple of integers */
+    TYPE,                           /* and numbers from there on: pytorch_dtypes */
+    STORAGE = TYPE + PYTORCH_DTYPES /* and numbers from there on: storages of these */
 };
 
-static const struct {
-    struct pickle_global global;
-    enum use use;
-} uses[] = {
-    {{"collections", "OrderedDict|defaultdict|Counter"}, DICTIONARY},
-    {{"collections", "deque"}, SEQUENCE},
-    {{"builtins|__builtin__", "set|frozenset"}, SEQUENCE},
-    {{"builtins|__builtin__",
-      "bool|bytearray|bytes|complex|dict|float|int|list|range|slice|str|tuple"},
+static const struct pickle_global uses[] = {
+    {"collections", "OrderedDict|defaultdict|Counter", DICTIONARY},
+    {"collections", "deque", SEQUENCE},
+    {"builtins|__builtin__", "set|frozenset", SEQUENCE},
+    {"builtins|__builtin__",
+     "bool|bytearray|bytes|complex|dict|float|int|list|range|slice|str|tuple", NOTHING},
+    {"_codecs", "encode", NOTHING},
+    {"__builtin__", "xrange", NOTHING},
+    {"argparse", "Namespace", NOTHING}, /* attributes may be tensors */
+    {"types", "SimpleNamespace", NOTHING},
+    {"datetime", "date|datetime|time|timedelta|timezone", NOTHING},
+    {"pathlib|pathlib._local", "PosixPath|PurePosixPath|WindowsPath|PureWindowsPath", NOTHING},
+    {"numpy.core.multiarray|numpy._core.multiarray", "_reconstruct", NUMPY},
+    {"numpy.core.multiarray|numpy._core.multiarray", "scalar", NOTHING},
+    {"numpy", "ndarray|dtype", NOTHING},
+    {"torch", "Size", SIZES},
+    {"torch", "device|Tensor", NOTHING},
+    {"torch.nn.parameter", "Parameter|Buffer", NOTHING},
+    {"torch.serialization", "_get_layout", NOTHING},
+    {"torch",
+     "per_tensor_affine|per_tensor_symmetric|per_channel_affine|per_channel_symmetric|"
+     "per_channel_affine_float_qparams",
      NOTHING},
-    {{"_codecs", "encode"}, NOTHING},
-    {{"__builtin__", "xrange"}, NOTHING},
-    {{"argparse", "Namespace"}, NOTHING}, /* attributes may be tensors */
-    {{"types", "SimpleNamespace"}, NOTHING},
-    {{"datetime", "date|datetime|time|timedelta|timezone"}, NOTHING},
-    {{"pathlib|pathlib._local", "PosixPath|PurePosixPath|WindowsPath|PureWindowsPath"}, NOTHING},
-    {{"numpy.core.multiarray|numpy._core.multiarray", "_reconstruct"}, NUMPY},
-    {{"numpy.core.multiarray|numpy._core.multiarray", "scalar"}, NOTHING},
-    {{"numpy", "ndarray|dtype"}, NOTHING},
-    {{"torch", "Size"}, SIZES},
-    {{"torch", "device|Tensor"}, NOTHING},
-    {{"torch.nn.parameter", "Parameter|Buffer"}, NOTHING},
-    {{"torch.serialization", "_get_layout"}, NOTHING},
-    {{"torch", "per_tensor_affine|per_tensor_symmetric|per_channel_affine|per_channel_symmetric|"
-               "per_channel_affine_float_qparams"},
-     NOTHING},
-    {{"torch._utils", "_rebuild_tensor|_rebuild_tensor_v2"}, TENSOR},
-    {{"torch._utils", "_rebuild_tensor_v3"}, TENSOR_OF},
-    {{"torch._utils", "_rebuild_parameter|_rebuild_parameter_with_state"}, PARAMETER},
-    {{"torch._tensor", "_rebuild_from_type_v2"}, SUBCLASS},
-    {{"torch._utils", "_rebuild_qtensor"}, QUANTISED_TENSOR},
-    {{"torch._utils", "_rebuild_sparse_tensor|_rebuild_sparse_csr_tensor"}, SPARSE},
-    {{"torch._utils", "_rebuild_meta_tensor_no_storage"}, META},
-    {{"torch._utils",
-      "_rebuild_nested_tensor|_rebuild_device_tensor_from_numpy|_rebuild_wrapper_subclass"},
+    {"torch._utils", "_rebuild_tensor|_rebuild_tensor_v2", TENSOR},
+    {"torch._utils", "_rebuild_tensor_v3", TENSOR_OF},
+    {"torch._utils", "_rebuild_parameter|_rebuild_parameter_with_state", PARAMETER},
+    {"torch._tensor", "_rebuild_from_type_v2", SUBCLASS},
+    {"torch._utils", "_rebuild_qtensor", QUANTISED_TENSOR},
+    {"torch._utils", "_rebuild_sparse_tensor|_rebuild_sparse_csr_tensor", SPARSE},
+    {"torch._utils", "_rebuild_meta_tensor_no_storage", META},
+    {"torch._utils",
+     "_rebuild_nested_tensor|_rebuild_device_tensor_from_numpy|_rebuild_wrapper_subclass",
      OTHER_TENSOR},
-    {{"torch.nested._internal.nested_tensor", "_rebuild_njt"}, OTHER_TENSOR},
-    {{"torch.nested._internal.nested_tensor", "NestedTensor"}, NOTHING},
-    {{"torch.storage|torch", "UntypedStorage"}, STORAGE},
+    {"torch.nested._internal.nested_tensor", "_rebuild_njt", OTHER_TENSOR},
+    {"torch.nested._internal.nested_tensor", "NestedTensor", NOTHING},
+    {"torch.storage|torch", "UntypedStorage", STORAGE},
 };
 
 enum { USES = sizeof uses / sizeof *uses };
@@ -265,21 +262,17 @@ static bool malformed(struct file *f, uint32_t value, const char *what)
 static enum use use_of(const struct file *f, uint32_t value)
 {
     const struct pickle_value *v = pickle_value(&f->pickle, value);
+    const unsigned use = v->kind == PICKLE_GLOBAL ? v->global->use : NOTHING;
 
-    return v->kind != PICKLE_GLOBAL            ? NOTHING
-           : v->global < USES                  ? uses[v->global].use
-           : v->global < USES + PYTORCH_DTYPES ? TYPE
-                                               : STORAGE;
+    return use >= STORAGE ? STORAGE : use >= TYPE ? TYPE : (enum use)use;
 }
 
 /* The type that a global of TYPE or STORAGE stands for; NULL for none. */
 static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
 {
-    const size_t global = pickle_value(&f->pickle, value)->global;
-
-    if (use_of(f, value) != use)
-        return NULL;
-    return &pytorch_dtypes[global < USES ? 0 : (global - USES) % PYTORCH_DTYPES];
+    return use_of(f, value) == use
+               ? &pytorch_dtypes[pickle_value(&f->pickle, value)->global->use - use]
+               : NULL;
 }
 
 /* The storage that a value is: ('storage', CLASS, KEY, LOCATION, ELEMENTS). False if it is none. */
@@ -854,12 +847,11 @@ static bool read_pickle(struct file *f)
 
     if (!bytes)
         return false;
-    for (size_t i = 0; i < USES; i++)
-        globals[i] = uses[i].global;
-    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name};
-    for (size_t i = 0; pytorch_dtypes[i].storage; i++)
-        globals[count++] = (struct pickle_global){"torch", pytorch_dtypes[i].storage};
+    memcpy(globals, uses, sizeof uses);
+    for (unsigned i = 0; i < PYTORCH_DTYPES; i++)
+        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtypes[i].name, TYPE + i};
+    for (unsigned i = 0; pytorch_dtypes[i].storage; i++)
+        globals[count++] = (struct pickle_global){"torch", pytorch_dtypes[i].storage, STORAGE + i};
     good = pickle_read(&f->pickle, bytes, size, globals, count);
     if (!good) {
         f->pickle.error.offset += f->pickle_offset;
