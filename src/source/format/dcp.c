@@ -783,18 +783,12 @@ static bool read_pickle(struct checkpoint *k)
 
 static bool read_checkpoint(struct container *c, struct container_input *in)
 {
-    struct checkpoint *k = calloc(1, sizeof *k);
-    bool good;
+    struct checkpoint k = {.container = c, .in = in};
+    const bool good = read_pickle(&k);
 
-    if (!k)
-        return container_no_memory(in);
-    k->container = c;
-    k->in = in;
-    good = read_pickle(k);
-    free(k->places);
-    free(k->offsets);
-    free(k->shards);
-    free(k);
+    free(k.places);
+    free(k.offsets);
+    free(k.shards);
     return good && container_number_names(c, in);
 }
 

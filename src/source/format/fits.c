@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/number.h"
@@ -490,17 +489,9 @@ static bool read_hdus(struct file *f)
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct file *f = calloc(1, sizeof *f);
-    bool good;
+    struct file f = {.container = c, .in = in, .block_at = UINT64_MAX};
 
-    if (!f)
-        return container_no_memory(in);
-    f->container = c;
-    f->in = in;
-    f->block_at = UINT64_MAX;
-    good = read_hdus(f);
-    free(f);
-    return good;
+    return read_hdus(&f);
 }
 
 const struct container_format container_fits = {

@@ -865,23 +865,14 @@ static bool read_pickle(struct file *f)
 
 bool pytorch_read(struct container *c, struct container_input *in)
 {
-    struct file *f = calloc(1, sizeof *f);
-    bool good;
+    struct file f = {.container = c, .in = in, .zip = {.container = c, .in = in}};
+    const bool good = read_directory(&f) && read_order(&f) && read_pickle(&f);
 
-    if (!f)
-        return container_no_memory(in);
-    f->container = c;
-    f->in = in;
-    f->zip = (struct zip){.container = c, .in = in};
-    good = read_directory(f) && read_order(f) && read_pickle(f);
-    free(f->zip.members);
-    free(f->path);
-    free(f);
+    free(f.zip.members);
+    free(f.path);
     free(c->text); /* names do not lie in it */
     c->text = NULL;
-    if (!good)
-        return false;
-    if (!container_number_names(c, in))
+    if (!good || !container_number_names(c, in))
         return false;
     container_sort(c);
     return true;
