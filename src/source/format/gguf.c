@@ -35,23 +35,17 @@ enum value_type { VALUE_U32 = 4, VALUE_STRING = 8, VALUE_ARRAY = 9, VALUE_TYPES 
 /* Bytes of a value; 0 of strings and arrays. */
 static const unsigned char value_sizes[VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-/* Types of tensors, by their numbers, that ggml.h does not decode: how many elements a block has, 1 of those
-   that are read as they are, and how many bytes. */
-struct kind {
-    const char *name;
-    enum element_type type;
-    unsigned elements, bytes;
-};
-
-static const struct kind kinds[] = {
-    [0] = {"F32", ELEMENT_F32, 1, 4},        [1] = {"F16", ELEMENT_F16, 1, 2},
-    [9] = {"Q8_1", ELEMENT_F64, 32, 36},     [16] = {"IQ2_XXS", ELEMENT_F64, 256, 66},
-    [17] = {"IQ2_XS", ELEMENT_F64, 256, 74}, [18] = {"IQ3_XXS", ELEMENT_F64, 256, 98},
-    [19] = {"IQ1_S", ELEMENT_F64, 256, 50},  [21] = {"IQ3_S", ELEMENT_F64, 256, 110},
-    [22] = {"IQ2_S", ELEMENT_F64, 256, 82},  [24] = {"I8", ELEMENT_I8, 1, 1},
-    [25] = {"I16", ELEMENT_I16, 1, 2},       [26] = {"I32", ELEMENT_I32, 1, 4},
-    [27] = {"I64", ELEMENT_I64, 1, 8},       [28] = {"F64", ELEMENT_F64, 1, 8},
-    [29] = {"IQ1_M", ELEMENT_F64, 256, 56},  [30] = {"BF16", ELEMENT_BF16, 1, 2},
+/* Types of tensors, by their numbers, that ggml.h does not decode: those whose blocks have one element are
+   read as they are. */
+static const struct ggml_type kinds[] = {
+    [0] = {0, "F32", 1, 4, ELEMENT_F32},         [1] = {1, "F16", 1, 2, ELEMENT_F16},
+    [9] = {9, "Q8_1", 32, 36, ELEMENT_F64},      [16] = {16, "IQ2_XXS", 256, 66, ELEMENT_F64},
+    [17] = {17, "IQ2_XS", 256, 74, ELEMENT_F64}, [18] = {18, "IQ3_XXS", 256, 98, ELEMENT_F64},
+    [19] = {19, "IQ1_S", 256, 50, ELEMENT_F64},  [21] = {21, "IQ3_S", 256, 110, ELEMENT_F64},
+    [22] = {22, "IQ2_S", 256, 82, ELEMENT_F64},  [24] = {24, "I8", 1, 1, ELEMENT_I8},
+    [25] = {25, "I16", 1, 2, ELEMENT_I16},       [26] = {26, "I32", 1, 4, ELEMENT_I32},
+    [27] = {27, "I64", 1, 8, ELEMENT_I64},       [28] = {28, "F64", 1, 8, ELEMENT_F64},
+    [29] = {29, "IQ1_M", 256, 56, ELEMENT_F64},  [30] = {30, "BF16", 1, 2, ELEMENT_BF16},
 };
 
 #define TYPE_Q8_1 9
@@ -160,22 +154,21 @@ static bool read_metadata(struct file *f)
 /* Sets the type, and how many bytes the elements have. */
 static bool take_type(const struct file *f, struct container_array *a, uint64_t type, uint64_t at)
 {
-    struct kind kind = type < KINDS ? kinds[type] : (struct kind){.name = NULL};
-    const struct ggml_type *blocks = ggml_find((uint32_t)type);
+    const struct ggml_type *const blocks = ggml_find((uint32_t)type), *kind = blocks;
     char name[CONTAINER_TYPE_MAX], shown[NAME_ARRAY_MAX];
 
-    if (blocks)
-        kind = (struct kind){blocks->name, blocks->type, blocks->elements, blocks->bytes};
-    if (!kind.name) {
+    if (!kind && type < KINDS && kinds[type].name)
+        kind = &kinds[type];
+    if (!kind) {
         snprintf(name, sizeof name, "%" PRIu64, type);
         container_name_type(a, name);
         a->unreadable = "not known to this program";
         return true;
     }
-    container_name_type(a, kind.name);
-    a->type = kind.type;
+    container_name_type(a, kind->name);
+    a->type = kind->type;
     a->big_endian = f->big;
-    if (kind.elements > 1)
+    if (kind->elements > 1)
         a->unreadable =
             type == TYPE_Q8_1
                 ? "of intermediate results, whose blocks have another size in some programs"
@@ -184,15 +177,15 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
                 ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
                 : NULL;
     if (!container_product(a, &a->elements) ||
-        __builtin_mul_overflow(a->elements, kind.bytes, &a->length))
+        __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
         return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
                                name_array(shown, a->name));
-    if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind.elements != 0)
+    if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind->elements != 0)
         return container_wrong(f->in, at,
                                "array %s: rows of %" PRIu64 " elements are not whole blocks of %u",
                                name_array(shown, a->name),
-                               a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind.elements);
-    if (kind.elements > 1 && !a->unreadable) {
+                               a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind->elements);
+    if (kind->elements > 1 && !a->unreadable) {
         const struct container_tiles t = {
             .filter_count = 1, .filters = {{.kind = CONTAINER_GGML, .values = {(uint32_t)type}}}};
 
@@ -201,7 +194,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
         f->in->scattered = true;
         a->big_endian = element_host_is_big();
     }
-    a->length /= kind.elements;
+    a->length /= kind->elements;
     return true;
 }
 
