@@ -20,10 +20,6 @@
 /* Fewer workers than this take pages out of memory at once in trials. */
 #define CROWD 8
 
-_Static_assert(SOURCE_ACCESS_BEST == 0 && SOURCE_ACCESS_MAPPED == ACCESS_MAPPED + 1 &&
-                   SOURCE_ACCESS_COPIED == ACCESS_COPIED + 1,
-               "methods follow the choice of the best one");
-
 UNCHECKED void access_shared_open(struct access_shared *shared, unsigned workers)
 {
     memset(shared, 0, sizeof *shared);
@@ -42,7 +38,7 @@ void access_begin(struct access *w, enum source_access choice, bool small,
     const bool fixed = choice != SOURCE_ACCESS_BEST;
 
     *w = (struct access){.shared = shared, .choice = choice, .small = small, .final = fixed};
-    w->method = fixed ? (enum access_method)(choice - SOURCE_ACCESS_MAPPED) : ACCESS_MAPPED;
+    w->method = fixed ? choice : SOURCE_ACCESS_MAPPED;
 }
 
 /* Hands in the worker's trial, if it has ended one, and finds out what it should do next: try a
@@ -51,14 +47,14 @@ static void choose(struct access *w)
 {
     struct access_shared *s = w->shared;
     const double cost = w->taken > 0 ? (double)w->time / (double)w->taken : 0;
-    enum access_method rarest = ACCESS_MAPPED, best = ACCESS_MAPPED;
+    enum source_access rarest = SOURCE_ACCESS_MAPPED, best = SOURCE_ACCESS_MAPPED;
     bool all = true;
 
     access_lock(s);
     if (w->trying && w->taken > 0 && (s->ended[w->method]++ == 0 || cost < s->cost[w->method]))
         s->cost[w->method] = cost;
-    for (enum access_method method = ACCESS_MAPPED; method < ACCESS_METHODS; method++) {
-        if (w->small && method == ACCESS_POPULATED)
+    for (enum source_access method = SOURCE_ACCESS_MAPPED; method < SOURCE_ACCESSES; method++) {
+        if (w->small && method == SOURCE_ACCESS_POPULATED)
             continue;
         rarest = s->begun[method] < s->begun[rarest] ? method : rarest;
         all = all && s->ended[method] >= TRIALS;
@@ -74,12 +70,12 @@ static void choose(struct access *w)
     w->left = w->trying ? WARM_BYTES : WAIT_BYTES;
 }
 
-enum access_method access_next(struct access *w, uint64_t *most)
+enum source_access access_next(struct access *w, uint64_t *most)
 {
     if (!w->final && w->left == 0) {
         if (w->warming) {
             w->warming = false;
-            w->left = w->method == ACCESS_COPIED ? TRIAL_COPIED : TRIAL_MAPPED;
+            w->left = w->method == SOURCE_ACCESS_COPIED ? TRIAL_COPIED : TRIAL_MAPPED;
         } else {
             choose(w);
         }

@@ -17,15 +17,13 @@
 
 MUTEX_ROLE(access_role);
 
-enum access_method { ACCESS_MAPPED, ACCESS_POPULATED, ACCESS_COPIED, ACCESS_METHODS };
-
 /* The measurements of all workers of an input. */
 struct access_shared {
     unsigned workers;
     struct mutex mutex;
-    unsigned begun[ACCESS_METHODS] GUARDED_BY(access_role); /* trials that workers have begun */
-    unsigned ended[ACCESS_METHODS] GUARDED_BY(access_role); /* trials that have ended */
-    double cost[ACCESS_METHODS] GUARDED_BY(
+    unsigned begun[SOURCE_ACCESSES] GUARDED_BY(access_role); /* trials that workers have begun */
+    unsigned ended[SOURCE_ACCESSES] GUARDED_BY(access_role); /* trials that have ended */
+    double cost[SOURCE_ACCESSES] GUARDED_BY(
         access_role); /* nanoseconds a byte of the fastest of these */
 };
 
@@ -36,7 +34,7 @@ struct access {
     struct access_shared *shared;
     enum source_access choice; /* the methods that may be used */
     bool small;                /* not populated: pieces are too small for that, one by one */
-    enum access_method method; /* the method in use */
+    enum source_access method; /* the method in use */
     bool final;                /* the method will not change any more */
     bool trying;               /* the method is being measured */
     bool warming;              /* the method will be measured when its page tables and buffers have
@@ -56,7 +54,7 @@ void access_begin(struct access *w, enum source_access choice, bool small,
                   struct access_shared *shared);
 
 /* The method for the next bytes. *most: the number of bytes to use it for. */
-enum access_method access_next(struct access *w, uint64_t *most);
+enum source_access access_next(struct access *w, uint64_t *most);
 
 /* Whether mapped pages must be unmapped as soon as they have been read, so that a trial includes
    that cost. Not with many workers, which would interrupt each other. */

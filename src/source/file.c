@@ -832,14 +832,15 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
     const bool copied = is_copied(claim);
     const uint64_t begun = copied ? 0 : clock_now();
     uint64_t most = 0;
-    const enum access_method method = copied ? ACCESS_COPIED : access_next(&claim->access, &most);
+    const enum source_access method =
+        copied ? SOURCE_ACCESS_COPIED : access_next(&claim->access, &most);
 
-    if (method == ACCESS_COPIED) {
+    if (method == SOURCE_ACCESS_COPIED) {
         if (!copy(s, claim, request, chunk))
             return false;
     } else {
         lend(s, claim, most, chunk);
-        if (method == ACCESS_POPULATED)
+        if (method == SOURCE_ACCESS_POPULATED)
             populate(s, claim, most < request->in_place ? most : request->in_place, chunk);
     }
     if (!copied) {
@@ -1132,7 +1133,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
             claim->handed_at = clock_now();
         if (claim->access.choice == SOURCE_ACCESS_BEST && !claim->access.small)
             access_begin(&claim->access, SOURCE_ACCESS_BEST, true, &f->access);
-        if (access_next(&claim->access, most) == ACCESS_COPIED)
+        if (access_next(&claim->access, most) == SOURCE_ACCESS_COPIED)
             return false;
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};

@@ -118,7 +118,8 @@ enum source_access {
     SOURCE_ACCESS_BEST, /* the fastest, by trying */
     SOURCE_ACCESS_MAPPED,
     SOURCE_ACCESS_POPULATED,
-    SOURCE_ACCESS_COPIED
+    SOURCE_ACCESS_COPIED,
+    SOURCE_ACCESSES /* their number */
 };
 
 /* Sizes in bytes that were found by measuring (doc/tuning.md). Tests pass small ones, so that small

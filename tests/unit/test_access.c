@@ -15,8 +15,8 @@
 
 struct machine {
     const char *name;
-    unsigned workers, absent;    /* of these so many, the last ones, never come */
-    double cost[ACCESS_METHODS]; /* nanoseconds a byte */
+    unsigned workers, absent;     /* of these so many, the last ones, never come */
+    double cost[SOURCE_ACCESSES]; /* nanoseconds a byte */
     unsigned
         interrupted; /* in each millisecond with a chance of one in so many, for ten; 0: never */
     bool small;      /* pieces that are not populated */
@@ -25,19 +25,19 @@ struct machine {
     double longer;   /* as much longer may it take than by the best method alone */
 };
 
-static bool is_cheaper(const struct machine *m, int method, enum access_method than)
+static bool is_cheaper(const struct machine *m, int method, enum source_access than)
 {
-    return !(m->small && method == ACCESS_POPULATED) && m->cost[method] < m->cost[than];
+    return !(m->small && method == SOURCE_ACCESS_POPULATED) && m->cost[method] < m->cost[than];
 }
 
 /* The method that costs least; of two, the first. */
-static enum access_method cheapest(const struct machine *m)
+static enum source_access cheapest(const struct machine *m)
 {
-    enum access_method best = ACCESS_MAPPED;
+    enum source_access best = SOURCE_ACCESS_MAPPED;
 
-    for (int method = 1; method < ACCESS_METHODS; method++)
+    for (int method = SOURCE_ACCESS_POPULATED; method < SOURCE_ACCESSES; method++)
         if (is_cheaper(m, method, best))
-            best = (enum access_method)method;
+            best = (enum source_access)method;
     return best;
 }
 
@@ -62,10 +62,10 @@ static double take(const struct machine *m, struct access *w, struct rng *rng, u
                    uint64_t *size)
 {
     uint64_t most;
-    const enum access_method method = access_next(w, &most);
+    const enum source_access method = access_next(w, &most);
     double time, more;
 
-    *size = method == ACCESS_COPIED ? MIB / 4 : m->mapped;
+    *size = method == SOURCE_ACCESS_COPIED ? MIB / 4 : m->mapped;
     *size = *size < most ? *size : most;
     *size = *size < left ? *size : left;
     time = m->cost[method] * (double)*size;
@@ -111,17 +111,25 @@ static double run(const struct machine *m, struct access w[])
 static void check_machines(void)
 {
     static const struct machine machines[] = {
-        {"1, as dear", 1, 0, {.1, .1, .1}, 0, false, 32 * MIB, 4096 * MIB, 1.0001},
-        {"1, mapped by half cheaper", 1, 0, {.1, .15, .15}, 0, false, 32 * MIB, 4096 * MIB, 1.01},
-        {"1, populated cheaper", 1, 0, {.15, .1, .15}, 0, false, 32 * MIB, 4096 * MIB, 1.01},
-        {"1, copies much cheaper", 1, 0, {.3, .2, .1}, 0, false, 32 * MIB, 4096 * MIB, 1.02},
-        {"1, mapped much cheaper", 1, 0, {.1, .2, .3}, 0, false, 32 * MIB, 4096 * MIB, 1.02},
-        {"1, copies cheaper, 256 MiB", 1, 0, {.2, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.15},
-        {"1, mapped cheaper, 256 MiB", 1, 0, {.1, .2, .2}, 0, false, 32 * MIB, 256 * MIB, 1.1},
+        {"1, as dear", 1, 0, {0, .1, .1, .1}, 0, false, 32 * MIB, 4096 * MIB, 1.0001},
+        {"1, mapped by half cheaper",
+         1,
+         0,
+         {0, .1, .15, .15},
+         0,
+         false,
+         32 * MIB,
+         4096 * MIB,
+         1.01},
+        {"1, populated cheaper", 1, 0, {0, .15, .1, .15}, 0, false, 32 * MIB, 4096 * MIB, 1.01},
+        {"1, copies much cheaper", 1, 0, {0, .3, .2, .1}, 0, false, 32 * MIB, 4096 * MIB, 1.02},
+        {"1, mapped much cheaper", 1, 0, {0, .1, .2, .3}, 0, false, 32 * MIB, 4096 * MIB, 1.02},
+        {"1, copies cheaper, 256 MiB", 1, 0, {0, .2, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.15},
+        {"1, mapped cheaper, 256 MiB", 1, 0, {0, .1, .2, .2}, 0, false, 32 * MIB, 256 * MIB, 1.1},
         {"1, mapped cheaper, interrupted",
          1,
          0,
-         {.1, .2, .2},
+         {0, .1, .2, .2},
          20,
          false,
          32 * MIB,
@@ -130,22 +138,22 @@ static void check_machines(void)
         {"1, copies cheaper, interrupted",
          1,
          0,
-         {.2, .2, .1},
+         {0, .2, .2, .1},
          20,
          false,
          32 * MIB,
          4096 * MIB,
          1.02},
-        {"1, chunks of 64 KiB", 1, 0, {.3, .3, .1}, 0, false, MIB / 16, 4096 * MIB, 1.02},
-        {"1, small pieces", 1, 0, {.1, .05, .2}, 0, true, 32 * MIB, 1024 * MIB, 1.01},
-        {"2, copies cheaper", 2, 0, {.2, .2, .1}, 0, false, 32 * MIB, 1024 * MIB, 1.02},
-        {"16, mapped cheaper", 16, 0, {.1, .15, .15}, 0, false, 32 * MIB, 256 * MIB, 1.01},
-        {"16, populated much cheaper", 16, 0, {.3, .1, .3}, 0, false, 32 * MIB, 256 * MIB, 1.1},
-        {"16, copies cheaper", 16, 0, {.15, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.03},
-        {"16, 24 MiB each", 16, 0, {.1, .15, .15}, 0, false, 32 * MIB, 24 * MIB, 1.1},
-        {"16, interrupted", 16, 0, {.1, .2, .2}, 20, false, 32 * MIB, 256 * MIB, 1.02},
-        {"16 of which one comes", 16, 15, {.2, .2, .1}, 0, false, 32 * MIB, 1024 * MIB, 1.05},
-        {"64, copies cheaper", 64, 0, {.15, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.03},
+        {"1, chunks of 64 KiB", 1, 0, {0, .3, .3, .1}, 0, false, MIB / 16, 4096 * MIB, 1.02},
+        {"1, small pieces", 1, 0, {0, .1, .05, .2}, 0, true, 32 * MIB, 1024 * MIB, 1.01},
+        {"2, copies cheaper", 2, 0, {0, .2, .2, .1}, 0, false, 32 * MIB, 1024 * MIB, 1.02},
+        {"16, mapped cheaper", 16, 0, {0, .1, .15, .15}, 0, false, 32 * MIB, 256 * MIB, 1.01},
+        {"16, populated much cheaper", 16, 0, {0, .3, .1, .3}, 0, false, 32 * MIB, 256 * MIB, 1.1},
+        {"16, copies cheaper", 16, 0, {0, .15, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.03},
+        {"16, 24 MiB each", 16, 0, {0, .1, .15, .15}, 0, false, 32 * MIB, 24 * MIB, 1.1},
+        {"16, interrupted", 16, 0, {0, .1, .2, .2}, 20, false, 32 * MIB, 256 * MIB, 1.02},
+        {"16 of which one comes", 16, 15, {0, .2, .2, .1}, 0, false, 32 * MIB, 1024 * MIB, 1.05},
+        {"64, copies cheaper", 64, 0, {0, .15, .2, .1}, 0, false, 32 * MIB, 256 * MIB, 1.03},
     };
 
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
