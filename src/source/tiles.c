@@ -417,39 +417,43 @@ static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
     return space->bytes;
 }
 
+/* Goes to the next row of a tile, in its first `d` dimensions: *place moves by their steps. False after the
+   last. */
+static bool next_row(const struct tile *t, unsigned d, uint64_t *at, const uint64_t *steps,
+                     uint64_t *place)
+{
+    while (d-- > 0) {
+        *place += steps[d];
+        if (++at[d] < t->sizes[d])
+            return true;
+        *place -= steps[d] * at[d];
+        at[d] = 0;
+    }
+    return false;
+}
+
 /* Moves what lies in the array to the front: rows of it, in C order. */
 static void cut(const struct tile *t, unsigned char *bytes)
 {
     const struct container_array *a = t->array;
     const uint64_t *whole = a->tiles->sizes;
-    size_t row = element_size(a->type), from = 0, to = 0;
     uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, steps[CONTAINER_DIMENSIONS_MAX];
+    uint64_t row = element_size(a->type), from = 0, to = 0;
     unsigned d = a->dimensions;
 
     while (d > 0 && t->sizes[d - 1] == whole[d - 1])
-        row *= (size_t)whole[--d];
+        row *= whole[--d];
     if (d == 0) /* all of it does */
         return;
     /* A row is what lies together, to the first dimension that is cut. */
-    steps[d - 1] = row * whole[d - 1];
-    row *= (size_t)t->sizes[--d];
-    for (unsigned i = d; i-- > 0;)
-        steps[i] = steps[i + 1] * whole[i];
-    for (;;) {
-        unsigned i = d;
-
-        memmove(bytes + to, bytes + from, row);
+    d--;
+    for (uint64_t i = d, step = row * whole[d]; i-- > 0; step *= whole[i])
+        steps[i] = step;
+    row *= t->sizes[d];
+    do {
+        memmove(bytes + to, bytes + from, (size_t)row);
         to += row;
-        for (; i > 0; i--) {
-            from += (size_t)steps[i];
-            if (++at[i - 1] < t->sizes[i - 1])
-                break;
-            from -= (size_t)(steps[i] * t->sizes[i - 1]);
-            at[i - 1] = 0;
-        }
-        if (i == 0)
-            return;
-    }
+    } while (next_row(t, d, at, steps, &from));
 }
 
 /* Puts the value behind the sizes in the file over what a tile has there: `bytes` are those of the
@@ -671,9 +675,9 @@ void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
     const size_t size = element_size(a->type);
     uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, steps[CONTAINER_DIMENSIONS_MAX] = {0};
     uint64_t row = 1, step = 1, done = 0, index;
-    unsigned d = a->dimensions, i;
+    unsigned d = a->dimensions;
 
-    for (i = d; i-- > 0; step *= a->sizes[i])
+    for (unsigned i = d; i-- > 0; step *= a->sizes[i])
         steps[i] = step;
     /* A row is what lies together in the array, too. */
     while (d > 0 && t->sizes[d - 1] == a->sizes[d - 1])
@@ -684,14 +688,7 @@ void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
     do {
         put_row(t, done, row, to + index * size);
         done += row;
-        for (i = d; i > 0; i--) {
-            index += steps[i - 1];
-            if (++at[i - 1] < t->sizes[i - 1])
-                break;
-            index -= steps[i - 1] * t->sizes[i - 1];
-            at[i - 1] = 0;
-        }
-    } while (i > 0);
+    } while (next_row(t, d, at, steps, &index));
 }
 
 void tile_empty(struct tile *t)
