@@ -6,20 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sys/grow.h"
+
 void *buffer_extend(struct buffer *b, size_t more)
 {
-    if (!b->data || b->room - b->size < more) {
-        const size_t least =
-            b->size + more > 0 ? b->size + more : 1; /* NULL says no memory alone */
-        const size_t room = 2 * b->room > least ? 2 * b->room : least;
-        char *data = realloc(b->data, room);
-
-        if (!data) {
-            b->failed = true;
-            return NULL;
-        }
-        b->data = data;
-        b->room = room;
+    if (!GROW(b->data, b->room, b->size + more + !b->data)) { /* NULL says no memory alone */
+        b->failed = true;
+        return NULL;
     }
     return b->data + b->size;
 }
