@@ -8,10 +8,6 @@
 #define SKIPPABLE_MAGIC 0x184d2a50u /* and the fifteen that follow */
 #define SKIPPABLE_MASK 0xfffffff0u
 
-#define BLOCK_HEADER 3
-#define BLOCK_RUN 1
-#define BLOCK_RESERVED 3
-
 bool zstd_is_skippable(const unsigned char *b, size_t got)
 {
     return got >= 4 && (zstd_load32(b) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC;
@@ -167,20 +163,21 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
 
 bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
 {
-    uint32_t block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
-    unsigned type = block >> 1 & 3;
+    const uint32_t block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16, size = block >> 3;
+    const unsigned type = block >> 1 & 3;
     /* A run-length block takes one byte, whatever the size it expands to. */
-    uint32_t size = block >> 3, taken = type == BLOCK_RUN ? 1 : size;
+    const uint32_t taken = type == ZSTD_BLOCK_RUN ? 1 : size;
 
-    if (type == BLOCK_RESERVED || size > frame->block_most || taken > frame->block_most) {
-        *fault =
-            (struct zstd_fault){.kind = type == BLOCK_RESERVED ? ZSTD_BLOCK_TYPE : ZSTD_BLOCK_SIZE,
-                                .frame = frame->begin,
-                                .where = frame->position};
+    if (type == ZSTD_BLOCK_RESERVED || size > frame->block_most || taken > frame->block_most) {
+        *fault = (struct zstd_fault){.kind = type == ZSTD_BLOCK_RESERVED ? ZSTD_BLOCK_TYPE
+                                                                         : ZSTD_BLOCK_SIZE,
+                                     .frame = frame->begin,
+                                     .where = frame->position};
         return false;
     }
-    frame->position += BLOCK_HEADER + taken;
+    frame->position += ZSTD_BLOCK_HEADER + taken;
     frame->blocks++;
+    frame->block = block;
     if (block & 1)
         frame->end = frame->position + (frame->checksum ? 4 : 0);
     return true;
@@ -194,10 +191,10 @@ bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fa
 
     if (frame->position >= input_bytes)
         return zstd_set_fault(fault, ZSTD_CUT_OFF, frame->begin);
-    b = zstd_view_at(view, frame->position, BLOCK_HEADER, &got);
+    b = zstd_view_at(view, frame->position, ZSTD_BLOCK_HEADER, &got);
     if (!b)
         return zstd_set_fault(fault, ZSTD_READ_FAILURE, frame->begin);
-    if (got < BLOCK_HEADER)
+    if (got < ZSTD_BLOCK_HEADER)
         return zstd_set_fault(fault, ZSTD_CUT_OFF, frame->begin);
     if (!zstd_next_block(b, frame, fault))
         return false;
@@ -212,7 +209,7 @@ bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
     while (frame.end == ZSTD_UNKNOWN) {
         uint64_t at = frame.position - frame.begin;
 
-        if (at + BLOCK_HEADER > got || !zstd_next_block(b + at, &frame, &fault))
+        if (at + ZSTD_BLOCK_HEADER > got || !zstd_next_block(b + at, &frame, &fault))
             return false;
     }
     return frame.end - frame.begin <= got;

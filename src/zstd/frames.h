@@ -21,6 +21,10 @@
 /* The longest header of a frame. Bytes. */
 #define ZSTD_HEADER_MAX 18
 
+/* The header of a block, bytes; and the types of blocks. */
+#define ZSTD_BLOCK_HEADER 3
+enum zstd_block_type { ZSTD_BLOCK_RAW, ZSTD_BLOCK_RUN, ZSTD_BLOCK_COMPRESSED, ZSTD_BLOCK_RESERVED };
+
 /* The header of a skippable frame. Bytes. */
 #define ZSTD_SKIPPABLE_HEADER 8
 
@@ -91,6 +95,7 @@ struct zstd_frame {
     uint64_t position;   /* offset of its next block */
     uint64_t end;        /* offset after it; ZSTD_UNKNOWN before the last block is found */
     uint64_t blocks;     /* walked so far */
+    uint32_t block;      /* the header of the last of these: a bit, 2 of its type, and its size */
     uint64_t content;    /* bytes that its header states; ZSTD_UNKNOWN where it states none */
     uint64_t window;     /* bytes that a decoder must remember; of a single segment, its content */
     uint64_t block_most; /* bytes that a block of it may hold, or take, at most */

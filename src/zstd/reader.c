@@ -17,8 +17,6 @@
 /* Compressed bytes read at a time, unless tuning has others. */
 #define READ_BYTES ((size_t)256 << 10)
 
-#define BLOCK_HEADER 3
-
 MUTEX_ROLE(spare_role);
 
 /* Compressed input, after space for what was left of the input before it. */
@@ -198,11 +196,12 @@ static bool limit_to_block(struct zstd_reader *z, size_t *size)
     *size = z->in.pos;
     if (z->filled)
         return true;
-    while (z->in.size - z->in.pos < BLOCK_HEADER && !z->ended)
+    while (z->in.size - z->in.pos < ZSTD_BLOCK_HEADER && !z->ended)
         if (!refill(z))
             return false;
     at = z->consumed + z->in.pos;
-    if (at == f->position && f->end == ZSTD_UNKNOWN && z->in.size - z->in.pos >= BLOCK_HEADER &&
+    if (at == f->position && f->end == ZSTD_UNKNOWN &&
+        z->in.size - z->in.pos >= ZSTD_BLOCK_HEADER &&
         !zstd_next_block((const unsigned char *)z->in.src + z->in.pos, f, &fault))
         z->by_block = false; /* libzstd says what is wrong with it */
     *size = z->in.size;

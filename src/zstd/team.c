@@ -70,9 +70,6 @@ enum flight_walked {
    it. Fewer are copied as fast by who carries it out; more would make that the bottleneck. */
 #define SPARSE_LITERALS 160
 
-#define BLOCK_HEADER 3
-enum block_type { BLOCK_RAW, BLOCK_RUN, BLOCK_COMPRESSED, BLOCK_RESERVED };
-
 /* Frees the memory that a block took; one that is all zeros has none. */
 static void flight_close(struct flight *f)
 {
@@ -87,7 +84,6 @@ static enum flight_walked flight_walk(struct flight *f, struct zstd_view *view,
                                       struct zstd_fault *fault)
 {
     const uint64_t at = walk->position;
-    uint32_t header;
 
     if (!zstd_block(view, walk, fault))
         return FLIGHT_FAULT;
@@ -95,34 +91,30 @@ static enum flight_walked flight_walk(struct flight *f, struct zstd_view *view,
         zstd_set_fault(fault, ZSTD_CUT_OFF, walk->begin);
         return FLIGHT_FAULT;
     }
-    f->bytes = view->map + at + BLOCK_HEADER;
-    f->size = (uint32_t)(walk->position - at - BLOCK_HEADER);
+    f->bytes = view->map + at + ZSTD_BLOCK_HEADER;
+    f->size = (uint32_t)(walk->position - at - ZSTD_BLOCK_HEADER);
     f->last = walk->end != ZSTD_UNKNOWN;
     f->behind = walk->position;
     f->state = FLIGHT_WALKED;
     f->place = NULL;
-    header = view->map[at] | (uint32_t)view->map[at + 1] << 8 | (uint32_t)view->map[at + 2] << 16;
     f->parts = (struct zstd_block_parts){.literals.type = ZSTD_LITERALS_RAW};
     f->sized = true;
-    switch ((enum block_type)(header >> 1 & 3)) {
-    case BLOCK_RUN:
+    switch ((enum zstd_block_type)(walk->block >> 1 & 3)) {
+    case ZSTD_BLOCK_RUN:
         f->parts.literals.type = ZSTD_LITERALS_RUN;
-        f->parts.literals.size = header >> 3;
+        f->parts.literals.size = walk->block >> 3;
         break;
-    case BLOCK_COMPRESSED:
+    case ZSTD_BLOCK_COMPRESSED:
         if (!zstd_block_parse(f->bytes, f->size, (size_t)walk->block_most, tables, &f->parts))
             return FLIGHT_REFUSED;
         f->tables = *tables;
         f->sized = f->parts.sequences == 0;
         break;
-    case BLOCK_RAW:
-    case BLOCK_RESERVED: /* refused by zstd_block */
+    case ZSTD_BLOCK_RAW:
+    case ZSTD_BLOCK_RESERVED: /* refused by zstd_block */
         f->parts.literals.size = f->size;
         break;
     }
-    /* A file that is written to meanwhile may say something else than when zstd_block looked. */
-    if (f->parts.literals.size > walk->block_most)
-        return FLIGHT_REFUSED;
     f->content = f->parts.literals.size;
     return FLIGHT_SOUND;
 }
