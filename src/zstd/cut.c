@@ -89,25 +89,16 @@ static bool cut_by_frames(struct cutting *c, struct zstd_finder *f, uint64_t inp
     uint64_t headers = 0;
 
     for (;;) {
-        switch (zstd_find_frame(f, &frame)) {
-        case ZSTD_FOUND:
-            headers += 1 + frame.blocks;
-            if (frame.content == ZSTD_UNKNOWN || headers > CUT_HEADERS ||
-                !add(c, frame.end, frame.content))
-                return false;
-            break;
-        case ZSTD_FOUND_NONE:
-            if (frame.content == ZSTD_UNKNOWN || headers + frame.blocks > CUT_HEADERS ||
-                takes_most(&frame, input_bytes))
-                return false;
-            break;
-        case ZSTD_FOUND_END:
+        const enum zstd_found found = zstd_find_frame(f, &frame);
+        const bool whole = found == ZSTD_FOUND;
+
+        if (found == ZSTD_FOUND_END)
             return complete(c, input_bytes, f->hinted);
-        case ZSTD_FOUND_LARGE:
-        case ZSTD_FOUND_REST:
-        case ZSTD_FOUND_FAULT:
+        if (found == ZSTD_FOUND_FAULT || frame.content == ZSTD_UNKNOWN ||
+            headers + whole + frame.blocks > CUT_HEADERS ||
+            (whole ? !add(c, frame.end, frame.content) : takes_most(&frame, input_bytes)))
             return false;
-        }
+        headers += whole ? 1 + frame.blocks : 0;
     }
 }
 
@@ -209,23 +200,11 @@ bool zstd_cutter_next(struct zstd_cutter *c, uint64_t least, struct zstd_stretch
     *stretch = (struct zstd_stretch){.begin = c->begin, .end = c->begin};
     while (known && !ended && !may_end(c, stretch, least)) {
         struct zstd_frame frame;
+        const enum zstd_found found = zstd_find_frame(&c->finder, &frame);
 
-        switch (zstd_find_frame(&c->finder, &frame)) {
-        case ZSTD_FOUND:
-            known = extend(c, stretch, &frame);
-            break;
-        case ZSTD_FOUND_NONE:
-            known = goes_on(&frame, input_bytes);
-            break;
-        case ZSTD_FOUND_END:
-            ended = true;
-            break;
-        case ZSTD_FOUND_LARGE:
-        case ZSTD_FOUND_REST:
-        case ZSTD_FOUND_FAULT:
-            known = false;
-            break;
-        }
+        ended = found == ZSTD_FOUND_END;
+        known = ended || (found == ZSTD_FOUND && extend(c, stretch, &frame)) ||
+                (found == ZSTD_FOUND_NONE && goes_on(&frame, input_bytes));
     }
     if (!known) {
         stretch->content = ZSTD_UNKNOWN;
