@@ -305,17 +305,12 @@ bool zstd_literals_decode(struct zstd_literals_decoder *d, const unsigned char *
 {
     bool long_enough = l->streams == 4;
 
-    switch (l->type) {
-    case ZSTD_LITERALS_RAW:
+    if (l->type == ZSTD_LITERALS_RAW)
         memcpy(out, b + l->begin, l->size);
-        return true;
-    case ZSTD_LITERALS_RUN:
+    else if (l->type == ZSTD_LITERALS_RUN)
         memset(out, b[l->begin], l->size);
+    if (l->streams == 0)
         return true;
-    case ZSTD_LITERALS_TREE:
-    case ZSTD_LITERALS_TREELESS:
-        break;
-    }
     if (d->tree_number != t->tree_number && !build(d, t))
         return false;
     for (unsigned i = 0; i < l->streams; i++)

@@ -489,26 +489,17 @@ REQUIRES(waiters_role)
 static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
                               const struct zstd_batch *batch)
 {
-    switch (found) {
-    case ZSTD_FOUND:
-    case ZSTD_FOUND_LARGE:
-        if (rest_unwanted_locked(z) || !queue_batch_locked(z, batch))
-            return false;
-        if (found == ZSTD_FOUND && !advance_locked(z, batch))
-            return false;
-        wake_next_locked(z);
-        return true;
-    case ZSTD_FOUND_REST:
+    if (found == ZSTD_FOUND_REST)
         return advance_locked(z, batch);
-    case ZSTD_FOUND_NONE:
-        return true;
-    case ZSTD_FOUND_END:
+    if (found == ZSTD_FOUND_END)
         end_found_locked(z);
-        break;
-    case ZSTD_FOUND_FAULT:
-        break;
-    }
-    return false;
+    if (found != ZSTD_FOUND && found != ZSTD_FOUND_LARGE)
+        return found == ZSTD_FOUND_NONE;
+    if (rest_unwanted_locked(z) || !queue_batch_locked(z, batch) ||
+        (found == ZSTD_FOUND && !advance_locked(z, batch)))
+        return false;
+    wake_next_locked(z);
+    return true;
 }
 
 /* A call of zstd_find, in the form that mapping_guard takes. */
@@ -724,24 +715,18 @@ REQUIRES(waiters_role)
 static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_request *request,
                                   struct chunk *chunk)
 {
-    enum zstd_team_step step = zstd_team_step_locked(z->team, request, chunk);
+    const enum zstd_team_step step = zstd_team_step_locked(z->team, request, chunk);
 
-    switch (step) {
-    case ZSTD_TEAM_CHUNK:
-        return STEP_CHUNK;
-    case ZSTD_TEAM_NOTHING:
-        return STEP_NOTHING;
-    case ZSTD_TEAM_ENDED:
-    case ZSTD_TEAM_UNWANTED:
-        if (step == ZSTD_TEAM_ENDED)
-            note_end_locked(z, zstd_team_decoder(z->team));
-        end_task_locked(z, zstd_team_decoder(z->team));
-        waiters_wake_all_locked(&z->waiters);
-        break;
-    case ZSTD_TEAM_AGAIN:
+    if (step == ZSTD_TEAM_CHUNK || step == ZSTD_TEAM_NOTHING)
+        return step == ZSTD_TEAM_CHUNK ? STEP_CHUNK : STEP_NOTHING;
+    if (step == ZSTD_TEAM_AGAIN) {
         wake_next_locked(z);
-        break;
+        return STEP_AGAIN;
     }
+    if (step == ZSTD_TEAM_ENDED)
+        note_end_locked(z, zstd_team_decoder(z->team));
+    end_task_locked(z, zstd_team_decoder(z->team));
+    waiters_wake_all_locked(&z->waiters);
     return STEP_AGAIN;
 }
 

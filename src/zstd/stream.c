@@ -136,6 +136,7 @@ size_t zstd_stream_read(struct zstd_stream *z, void *buffer, size_t size)
 {
     const struct chunk_request request = {.buffer = buffer, .size = size};
     struct chunk chunk = {.count = 0};
+    enum zstd_team_step step;
 
     waiters_lock(&z->waiters);
     while (!z->ended && chunk.count == 0) {
@@ -143,20 +144,10 @@ size_t zstd_stream_read(struct zstd_stream *z, void *buffer, size_t size)
             z->ended = true;
             break;
         }
-        switch (zstd_team_step_locked(z->team, &request, &chunk)) {
-        case ZSTD_TEAM_NOTHING: /* others are at it */
+        step = zstd_team_step_locked(z->team, &request, &chunk);
+        if (step == ZSTD_TEAM_NOTHING) /* others are at it */
             (void)waiters_wait_locked(&z->waiters, NULL, NULL);
-            break;
-        case ZSTD_TEAM_AGAIN:
-        case ZSTD_TEAM_CHUNK:
-            break;
-        case ZSTD_TEAM_ENDED:
-            z->ended = !pass_frame(z);
-            break;
-        case ZSTD_TEAM_UNWANTED:
-            z->ended = true;
-            break;
-        }
+        z->ended = step == ZSTD_TEAM_UNWANTED || (step == ZSTD_TEAM_ENDED && !pass_frame(z));
     }
     waiters_unlock(&z->waiters);
     z->at.read += chunk.count;
