@@ -705,18 +705,12 @@ static bool add_all(struct checkpoint *k, uint32_t value)
         name = container_note(k->container, "%.*s", (int)key->count, key->text);
         if (!name)
             return container_no_memory(k->in);
-        switch (use_of(k, entry)) {
-        case TENSOR:
+        if (use_of(k, entry) == TENSOR)
             good = add_tensor(k, name, entry);
-            break;
-        case BYTES:
+        else if (use_of(k, entry) == BYTES)
             good = add_object(k, name);
-            break;
-        case NOTHING:
-        case ROOT:
-        case DTYPE:
+        else
             return malformed(k, entry, "an entry");
-        }
     }
     return good;
 }

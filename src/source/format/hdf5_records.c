@@ -342,18 +342,12 @@ static bool take_array(struct reader *r)
 /* Reads all records. */
 static bool take_arrays(struct reader *r)
 {
-    for (;;) {
-        switch (take(r)) {
-        case HDF5_ARRAY:
-            if (!take_array(r))
-                return false;
-            break;
-        case HDF5_END:
-            return true;
-        default:
-            return broken(r);
-        }
-    }
+    uint64_t word;
+
+    while ((word = take(r)) == HDF5_ARRAY)
+        if (!take_array(r))
+            return false;
+    return word == HDF5_END || broken(r);
 }
 
 /* Reads once more what the process could not read, which says why. */

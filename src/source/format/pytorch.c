@@ -810,29 +810,13 @@ static bool walk(struct file *f, uint32_t value, unsigned depth)
     if (f->visits++ > f->pickle.count + VISITS_MAX)
         return container_wrong(f->in, f->pickle_offset + v->at,
                                "too many names share what lies here");
-    switch (v->kind) {
-    case PICKLE_NONE:
-    case PICKLE_BOOL:
-    case PICKLE_INTEGER:
-    case PICKLE_TEXT:
-    case PICKLE_OTHER:
-    case PICKLE_GLOBAL:
-        break;
-    case PICKLE_TUPLE:
-    case PICKLE_LIST:
-        good = walk_items(f, v, false, depth + 1);
-        break;
-    case PICKLE_DICT:
-        good = walk_items(f, v, true, depth + 1);
-        break;
-    case PICKLE_CALL:
+    if (v->kind == PICKLE_TUPLE || v->kind == PICKLE_LIST || v->kind == PICKLE_DICT)
+        good = walk_items(f, v, v->kind == PICKLE_DICT, depth + 1);
+    else if (v->kind == PICKLE_CALL)
         good = walk_call(f, value, use_of(f, v->function), v->arguments, depth + 1) &&
                (v->state == PICKLE_ABSENT || walk(f, v->state, depth + 1));
-        break;
-    case PICKLE_PERSISTENT:
+    else if (v->kind == PICKLE_PERSISTENT)
         good = add_storage(f, value);
-        break;
-    }
     return good;
 }
 

@@ -1813,15 +1813,10 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
 /* Notes the arrays of a folder. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
 static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned depth)
 {
-    switch (find_node(z, path)) {
-    case NODE_ARRAY:
-        return add_path(z, path);
-    case NODE_GROUP:
-        return walk_group(z, path, length, depth);
-    case NODE_NONE:
-        break;
-    }
-    return true;
+    const enum node node = find_node(z, path);
+
+    return node == NODE_ARRAY ? add_path(z, path)
+                              : node == NODE_NONE || walk_group(z, path, length, depth);
 }
 
 /* Reads the directory of an archive. */
