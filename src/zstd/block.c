@@ -110,15 +110,6 @@ static size_t parse_codes(const unsigned char *b, size_t size, struct zstd_liter
     return t->tree_number > 0 && find_streams(b, begin, end, l) ? end : 0;
 }
 
-static size_t parse_literals(const unsigned char *b, size_t size, struct zstd_literals *l,
-                             struct zstd_tables *t)
-{
-    l->type = (enum zstd_literals_type)(b[0] & 3);
-    return l->type == ZSTD_LITERALS_RAW || l->type == ZSTD_LITERALS_RUN
-               ? parse_plain(b, size, l)
-               : parse_codes(b, size, l, t);
-}
-
 unsigned zstd_block_places(const unsigned char *b, size_t size, uint32_t places[ZSTD_PLACES])
 {
     struct zstd_literals l = {0};
@@ -234,14 +225,17 @@ static size_t parse_count(const unsigned char *b, size_t size, size_t at, uint32
 bool zstd_block_parse(const unsigned char *b, size_t size, size_t most, struct zstd_tables *t,
                       struct zstd_block_parts *parts)
 {
+    struct zstd_literals *const l = &parts->literals;
     unsigned modes;
     size_t at;
 
     /* libzstd takes none of 128 KiB and more as compressed. */
     if (size < 2 || size > most || size >= ZSTD_BLOCK_CONTENT_MAX)
         return false;
-    at = parse_literals(b, size, &parts->literals, t);
-    if (at == 0 || parts->literals.size > most)
+    l->type = (enum zstd_literals_type)(b[0] & 3);
+    at = l->type == ZSTD_LITERALS_RAW || l->type == ZSTD_LITERALS_RUN ? parse_plain(b, size, l)
+                                                                      : parse_codes(b, size, l, t);
+    if (at == 0 || l->size > most)
         return false;
     at = parse_count(b, size, at, &parts->sequences);
     if (at == 0)

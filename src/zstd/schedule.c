@@ -473,26 +473,19 @@ static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *bat
     return false;
 }
 
-/* There are no more frames: nor must there be of the part. */
-REQUIRES(waiters_role)
-static void end_found_locked(struct zstd_schedule *z)
-{
-    const struct zstd_file *file = z->input.file;
-
-    if (file->part && z->found_to < file->through &&
-        (file->through != file->size || z->index.next != file->part->content_end))
-        atomic_store(&z->input.file->retry, true);
-}
-
 /* Takes what the finder found. False when that was the last. */
 REQUIRES(waiters_role)
 static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
                               const struct zstd_batch *batch)
 {
+    struct zstd_file *file = z->input.file;
+
     if (found == ZSTD_FOUND_REST)
         return advance_locked(z, batch);
-    if (found == ZSTD_FOUND_END)
-        end_found_locked(z);
+    /* There are no more frames: nor must there be of the part. */
+    if (found == ZSTD_FOUND_END && file->part && z->found_to < file->through &&
+        (file->through != file->size || z->index.next != file->part->content_end))
+        atomic_store(&file->retry, true);
     if (found != ZSTD_FOUND && found != ZSTD_FOUND_LARGE)
         return found == ZSTD_FOUND_NONE;
     if (rest_unwanted_locked(z) || !queue_batch_locked(z, batch) ||

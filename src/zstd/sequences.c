@@ -55,11 +55,6 @@ static void build(zstd_sequence_state *table, enum zstd_part part,
             codes[states[i].code] | (uint64_t)states[i].base << 16 | (uint64_t)states[i].bits << 8;
 }
 
-static unsigned log_of(const struct zstd_distribution *d)
-{
-    return d->run ? 0 : d->log;
-}
-
 /* A block being decoded. */
 struct decoding {
     const zstd_sequence_state *tables; /* one after the other, each with room for the largest */
@@ -222,7 +217,8 @@ static bool begin_stream(struct decoding *d, const unsigned char *b, size_t size
     if (!zstd_backward_begin(&d->stream, b, size))
         return false;
     for (unsigned part = 0; part < ZSTD_PARTS; part++) /* that is their order in the stream */
-        d->states[part] = zstd_backward_bits(&d->stream, log_of(&t->parts[part]));
+        d->states[part] =
+            zstd_backward_bits(&d->stream, t->parts[part].run ? 0 : t->parts[part].log);
     d->inside = 8 * ((int64_t)size - 8);
     return d->stream.left >= 0;
 }

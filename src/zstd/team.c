@@ -70,13 +70,6 @@ enum flight_walked {
    it. Fewer are copied as fast by who carries it out; more would make that the bottleneck. */
 #define SPARSE_LITERALS 160
 
-/* Frees the memory that a block took; one that is all zeros has none. */
-static void flight_close(struct flight *f)
-{
-    free(f->literals);
-    free(f->sequences);
-}
-
 /* Walks over the next block of a frame. The blocks of a frame are walked over in order: *walk and
  *tables go from one to the next. */
 static enum flight_walked flight_walk(struct flight *f, struct zstd_view *view,
@@ -166,13 +159,6 @@ static bool flight_decode_literals(struct flight *f, struct zstd_scratch *scratc
         out = f->literals;
     return out &&
            zstd_literals_decode(&scratch->literals, f->bytes, &f->parts.literals, &f->tables, out);
-}
-
-/* Puts what is decoded of a block where it belongs, but for matches. */
-static void flight_place(struct flight *f, unsigned char *out)
-{
-    zstd_place_literals(out, f->content, f->literals, f->parts.literals.size, f->sequences,
-                        f->parts.sequences > 0 ? f->result.count : 0);
 }
 
 /* Carries the sequences out, after all blocks in front. *history: before it, and then behind. */
@@ -491,7 +477,7 @@ static void call_literals(void *argument)
     g->good = flight_decode_literals(g->flights[0], g->scratch, g->out);
 }
 
-/* Puts a block that is decoded to its place. */
+/* Puts a block that is decoded to its place, but for matches. */
 REQUIRES(waiters_role)
 static void place_locked(struct zstd_team *t, struct flight *f)
 {
@@ -499,7 +485,8 @@ static void place_locked(struct zstd_team *t, struct flight *f)
 
     t->unplaced--;
     f->state = FLIGHT_PLACING;
-    OUTSIDE(t, flight_place(f, place));
+    OUTSIDE(t, zstd_place_literals(place, f->content, f->literals, f->parts.literals.size,
+                                   f->sequences, f->parts.sequences > 0 ? f->result.count : 0));
     f->state = FLIGHT_READY;
 }
 
@@ -1036,8 +1023,10 @@ UNCHECKED void zstd_team_close(struct zstd_team *t)
 {
     if (!t)
         return;
-    for (unsigned i = 0; t->blocks && i < t->room; i++)
-        flight_close(&t->blocks[i]);
+    for (unsigned i = 0; t->blocks && i < t->room; i++) {
+        free(t->blocks[i].literals);
+        free(t->blocks[i].sequences);
+    }
     zstd_decoder_free(&t->decoder);
     free(t->blocks);
     free(t->scratch);
