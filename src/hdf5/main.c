@@ -108,12 +108,6 @@ static bool has_members(hid_t type, const char *first, const char *second)
     return has;
 }
 
-/* NumPy's bool, as h5py has it: an enumeration of FALSE and TRUE, of a byte. */
-static bool is_bool(hid_t type)
-{
-    return H5Tget_size(type) == 1 && has_members(type, "FALSE", "TRUE");
-}
-
 /* Whether elements of a type are, or hold, numbers. */
 static bool has_numbers(hid_t type)
 {
@@ -173,7 +167,8 @@ static void classify(hid_t type, struct dataset *d)
     }
     if (number && !ordered)
         d->unreadable = "its byte order is unknown";
-    if (class == H5T_ENUM && is_bool(type))
+    /* NumPy's bool, as h5py has it, is an enumeration of FALSE and TRUE, of a byte. */
+    if (class == H5T_ENUM && d->size == 1 && has_members(type, "FALSE", "TRUE"))
         d->element = ELEMENT_BOOL;
     else if (!number || !find_number(type, class, &d->element))
         return;
@@ -300,16 +295,6 @@ static bool extend(struct dataset *d, const hsize_t *most, struct hdf5_trouble *
     for (int i = 0; i < d->dimensions; i++)
         unlimited = unlimited || most[i] == H5S_UNLIMITED;
     return !unlimited || hdf5_extend(d->id, d->dimensions, d->sizes, most, t);
-}
-
-/* Sees what netCDF and its attributes make of a dataset whose type can be read. */
-static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct hdf5_input *in,
-                            struct hdf5_trouble *t)
-{
-    d->decoded = decoded_type(d);
-    if (d->decoded < 0)
-        return hdf5_wrong(t);
-    return extend(d, most, t) && find_fill(d, t) && find_meaning(d, in, t);
 }
 
 /* Finds the least float type of f32 and f64 that has all values of a float whose layout is none of
@@ -450,7 +435,10 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
             d->unreadable = empty ? "an array of MATLAB, which has no elements"
                                   : "a null dataspace, which has no elements";
     }
-    if (!d->unreadable && !look_at_meaning(d, most, in, t))
+    d->decoded = d->unreadable ? 0 : decoded_type(d);
+    if (d->decoded < 0)
+        return hdf5_wrong(t);
+    if (!d->unreadable && !(extend(d, most, t) && find_fill(d, t) && find_meaning(d, in, t)))
         return false;
     if (H5Tget_class(d->type) == H5T_COMPOUND && !d->not_numeric && !extend(d, most, t))
         return false;
@@ -1036,14 +1024,7 @@ static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, con
     return good || hdf5_wrong(&v->trouble);
 }
 
-/* Whether a dataset is one of records, which lie in the file one after the other or in chunks. */
-static bool has_fields(const struct dataset *d, H5D_layout_t layout)
-{
-    return H5Tget_class(d->type) == H5T_COMPOUND && H5Pget_external_count(d->creation) == 0 &&
-           (layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED);
-}
-
-/* Puts a dataset of records. */
+/* Puts a dataset of records, which lie in the file one after the other or in chunks. */
 static bool put_records(struct visit *v, const struct dataset *d)
 {
     const haddr_t at = find_position(d);
@@ -1070,7 +1051,8 @@ static bool put_dataset(struct visit *v, struct dataset *d)
         d->unreadable = "a virtual dataset: its elements are in other datasets";
     if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
-    if (has_fields(d, layout))
+    if (H5Tget_class(d->type) == H5T_COMPOUND && H5Pget_external_count(d->creation) == 0 &&
+        (layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED))
         return put_records(v, d);
     if (d->unreadable)
         return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
