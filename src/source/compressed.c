@@ -302,14 +302,6 @@ static struct replay *replay_open(struct source *s, struct reader *input)
     return r;
 }
 
-static void replay_free(struct replay *r)
-{
-    if (!r)
-        return;
-    free(r->bytes);
-    reader_close(&r->base);
-}
-
 /*
  * The rings, and the parts of the input that they take.
  */
@@ -559,19 +551,11 @@ static void note_piece_locked(struct compressed_ring *r, uint64_t offset)
     }
 }
 
-/* Reads `size` bytes of the whole input. False on failure. */
-static bool read_input(struct source *s, unsigned char *bytes, size_t size, uint64_t from)
-{
-    const struct compressed_state *p = s->state;
-
-    return p->stream ? tile_stream_read(s, p->stream, bytes, size, from)
-                     : source_pread_all(s, bytes, size, s->start + from);
-}
-
 /* Reads `size` bytes of a ring's input, which lie in its first `count` parts. False on failure. */
 static bool read_parts(struct source *s, struct compressed_ring *r, size_t count, uint64_t offset,
                        size_t size)
 {
+    const struct compressed_state *p = s->state;
     size_t i = count - 1;
 
     while (r->parts[i].offset > offset)
@@ -583,7 +567,8 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
 
         if (i < count && r->parts[i].offset - offset < step)
             step = (size_t)(r->parts[i].offset - offset);
-        if (!read_input(s, ring_at(r, offset), step, from))
+        if (!(p->stream ? tile_stream_read(s, p->stream, ring_at(r, offset), step, from)
+                        : source_pread_all(s, ring_at(r, offset), step, s->start + from)))
             return false;
         offset += step;
         size -= step;
@@ -796,15 +781,6 @@ void compressed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
-/* The verdict on the parts of a stream of tiles: whether all have been decoded. */
-UNCHECKED static enum source_verdict finish_stream(const struct source *s)
-{
-    const struct compressed_state *p = s->state;
-
-    return p->parts_noted == p->parts_cut && p->tiles_cut == p->stream->count ? SOURCE_COMPLETE
-                                                                              : SOURCE_REREAD;
-}
-
 /* The verdict on parts, all of which have been decoded. */
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
@@ -831,7 +807,8 @@ UNCHECKED static enum source_verdict compressed_finish(struct source *s)
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
     if (p->stream)
-        return finish_stream(s);
+        return p->parts_noted == p->parts_cut && p->tiles_cut == p->stream->count ? SOURCE_COMPLETE
+                                                                                  : SOURCE_REREAD;
     return p->ring_count > 1 ? finish_parts(s)
                              : zstd_source_finish_total(s, p->rings[0].total, true);
 }
@@ -848,7 +825,10 @@ static void compressed_close(struct source *s)
 {
     struct compressed_state *p = s->state;
 
-    replay_free(p->pipe);
+    if (p->pipe) {
+        free(p->pipe->bytes);
+        reader_close(&p->pipe->base);
+    }
     rings_free(p);
     for (unsigned i = 0; p->others && i < p->workers; i++)
         tile_close(p->others[i].tile);

@@ -28,11 +28,6 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 
 static size_t page, huge_page;
 
-static bool power_of_two(size_t x)
-{
-    return x > 0 && (x & (x - 1)) == 0;
-}
-
 /* The kernel's huge page, as it says it; 0 where it does not. */
 static size_t read_huge_page(void)
 {
@@ -56,7 +51,7 @@ static void learn_huge_page(void)
 {
     size_t huge = read_huge_page(), least = mapping_page();
 
-    huge_page = power_of_two(huge) ? huge : HUGE_PAGE_USUAL;
+    huge_page = huge > 0 && (huge & (huge - 1)) == 0 ? huge : HUGE_PAGE_USUAL;
     huge_page = huge_page < least ? least : huge_page;
 }
 

@@ -110,15 +110,10 @@ static bool take(struct file *f, size_t size, uint64_t *x)
     return true;
 }
 
-/* Bytes of a count, and of an offset. */
+/* Bytes of a count. */
 static size_t count_size(const struct file *f)
 {
     return f->version == 5 ? 8 : 4;
-}
-
-static size_t offset_size(const struct file *f)
-{
-    return f->version == 1 ? 4 : 8;
 }
 
 /* The next count, which is not negative. */
@@ -308,7 +303,7 @@ static bool read_variables(struct file *f)
         /* The size that the header states is left alone: it is too small for large variables. */
         if (!step(f, v.dimension_count, count_size(f)) ||
             !step_attributes(f, &v.attributes, &v.attribute_count) || !take_type(f, &v.type) ||
-            !take(f, count_size(f), &size) || !take(f, offset_size(f), &v.begin) ||
+            !take(f, count_size(f), &size) || !take(f, f->version == 1 ? 4 : 8, &v.begin) ||
             !find_slab(f, &v))
             return false;
         if (!GROW(f->variables, f->variable_room, f->variable_count + 1))

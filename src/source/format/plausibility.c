@@ -53,11 +53,6 @@ static uint64_t load_bits(const struct view *v, size_t i)
                                                   : __builtin_bswap64(bits) >> (64 - 8 * size);
 }
 
-static double load(const struct view *v, size_t i)
-{
-    return element_value(v->type, load_bits(v, i));
-}
-
 /* How often each exponent occurs, of elements that are not zero. */
 struct exponents {
     unsigned count[EXPONENTS_MAX];
@@ -130,7 +125,7 @@ static bool counting(const struct view *v)
     size_t different = 0;
 
     for (size_t i = 0; i < v->count; i++) {
-        double x = load(v, i);
+        double x = element_value(v->type, load_bits(v, i));
         size_t k = 0;
 
         if (!(fabs(x) < 1 << 20) || x != (double)(int32_t)x)
