@@ -163,13 +163,10 @@ struct replay {
 
 /* A part of the input that a ring takes. */
 struct compressed_part {
-    uint64_t offset;             /* of its first byte in the ring's input */
+    struct stream_part given;    /* as the engine gets it; pieces are tiles */
     struct zstd_stretch stretch; /* of the whole input */
-    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
-    bool provisional;  /* that is more than its true position */
-    bool last;         /* it is the input's last part */
-    size_t number;     /* in the index; of a stream of tiles, of the first tile */
-    size_t tiles;      /* of a stream of tiles: tiles in it */
+    bool last;                   /* it is the input's last part */
+    size_t number;               /* in the index; of a stream of tiles, of the first tile */
 };
 
 /* The tile outside of the stream that a worker hands out. */
@@ -358,9 +355,11 @@ static bool cut_stream_locked(struct compressed_state *p, struct compressed_part
     if (p->refused || p->tiles_cut == stream->count)
         return false;
     part->number = p->tiles_cut;
-    part->position = tile_stream_position(stream, part->number);
+    part->given.position = tile_stream_position(stream, part->number);
     p->tiles_cut = tile_stream_cut(stream, part->number, p->part_least, &part->stretch);
-    part->tiles = p->tiles_cut - part->number;
+    part->given.pieces = stream->begins + part->number;
+    part->given.piece_count = p->tiles_cut - part->number;
+    part->given.piece_content = tile_stream_content(stream);
     part->last = p->tiles_cut == stream->count;
     return true;
 }
@@ -382,8 +381,8 @@ static bool cut_file_locked(struct source *s, struct compressed_part *part)
     p->cutting = false;
     if (!found)
         return false;
-    part->position = p->index.next;
-    part->provisional = p->index.count > 0;
+    part->given.position = p->index.next;
+    part->given.provisional = p->index.count > 0;
     part->last = part->stretch.end == s->info.input_bytes;
     if (!zstd_index_begin(&p->index, part->stretch.content, &part->number))
         return source_no_memory(s);
@@ -399,7 +398,7 @@ static void cut_locked(struct source *s, struct compressed_ring *r)
     struct compressed_state *p = s->state;
     struct compressed_part *part = &r->parts[r->part_count]; /* of zeros */
 
-    part->offset = r->known;
+    part->given.offset = r->known;
     if (!(p->stream ? cut_stream_locked(p, part) : cut_file_locked(s, part))) {
         r->end = r->known;
         return;
@@ -416,7 +415,7 @@ static bool note_content_locked(struct source *s, const struct compressed_part *
                                 uint64_t content)
 {
     struct compressed_state *p = s->state;
-    const uint64_t end = part->position + content;
+    const uint64_t end = part->given.position + content;
 
     p->parts_noted++;
     if (!p->stream)
@@ -558,15 +557,15 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
     const struct compressed_state *p = s->state;
     size_t i = count - 1;
 
-    while (r->parts[i].offset > offset)
+    while (r->parts[i].given.offset > offset)
         i--;
     while (size > 0) {
         const struct compressed_part *part = &r->parts[i++];
-        const uint64_t from = part->stretch.begin + (offset - part->offset);
+        const uint64_t from = part->stretch.begin + (offset - part->given.offset);
         size_t step = size;
 
-        if (i < count && r->parts[i].offset - offset < step)
-            step = (size_t)(r->parts[i].offset - offset);
+        if (i < count && r->parts[i].given.offset - offset < step)
+            step = (size_t)(r->parts[i].given.offset - offset);
         if (!(p->stream ? tile_stream_read(s, p->stream, ring_at(r, offset), step, from)
                         : source_pread_all(s, ring_at(r, offset), step, s->start + from)))
             return false;
@@ -682,19 +681,12 @@ struct stream_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t f
     uint64_t present, end, part_end;
 
     waiters_lock(&p->waiters);
-    while (r->feeding + 1 < r->part_count && r->parts[r->feeding + 1].offset <= from)
+    while (r->feeding + 1 < r->part_count && r->parts[r->feeding + 1].given.offset <= from)
         r->feeding++;
-    part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].offset : r->known;
+    part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].given.offset : r->known;
     present = r->present;
     end = r->end;
-    b.part = (struct stream_part){.offset = r->parts[r->feeding].offset,
-                                  .position = r->parts[r->feeding].position,
-                                  .provisional = r->parts[r->feeding].provisional};
-    if (p->stream) {
-        b.part.pieces = p->stream->begins + r->parts[r->feeding].number;
-        b.part.piece_count = r->parts[r->feeding].tiles;
-        b.part.piece_content = tile_stream_content(p->stream);
-    }
+    b.part = r->parts[r->feeding].given;
     waiters_unlock(&p->waiters);
     b.last = present == end;
     if (present > part_end) {
