@@ -187,8 +187,8 @@ static ptrdiff_t decoded_read(struct reader *r, void *buffer, size_t size)
     if (d->streaming ? leave_stream(d) : d->reader != NULL)
         got = zstd_reader_read(d->reader, buffer, size, r->probing);
     if (d->reader) {
-        r->at_end = zstd_reader_at_end(d->reader);
-        r->passed = zstd_reader_passed(d->reader);
+        r->at_end = zstd_reader_ends(d->reader)->at_end;
+        r->passed = zstd_reader_ends(d->reader)->passed;
     }
     if (got < 0)
         zstd_source_error(d->base.source);
@@ -393,7 +393,8 @@ bool zstd_part_open_in_order(struct source *s)
     if (!reader)
         return false;
     if (s->through > 0)
-        zstd_reader_mark(((struct decoded *)reader)->reader, s->through, frames->content_end);
+        *zstd_reader_ends(((struct decoded *)reader)->reader) =
+            (struct zstd_reader_ends){.mark = s->through, .mark_position = frames->content_end};
     begin = source_begin_position(s);
     return serial_source_resume(s, reader, begin,
                                 begin > frames->content_begin ? begin - frames->content_begin : 0);

@@ -38,7 +38,6 @@ struct zstd_reader {
     zstd_input_read *read; /* belongs to who made the spare SPARE_READING, */
     void *input;           /* and so does this */
     size_t room;           /* bytes of both buffers, without that space; it does not change */
-    bool at_end, passed;   /* see reader.h */
     ZSTD_DCtx *context;
     struct input_buffer *current; /* in.src is in it */
     ZSTD_inBuffer in;
@@ -53,7 +52,7 @@ struct zstd_reader {
     bool by_block;           /* libzstd is given no more than a block of it at a time */
     bool filled;             /* what it has decoded may not have come out to its end */
 
-    uint64_t mark, mark_position; /* see zstd_reader_mark; 0: there is none */
+    struct zstd_reader_ends ends;
 
     struct mutex mutex;
     pthread_cond_t was_read; /* the spare is not SPARE_READING any more */
@@ -131,17 +130,17 @@ static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
 {
     const bool ends = z->ended && z->in.pos == z->in.size;
 
-    if (z->mark == 0 || z->passed || (offset < z->mark && !ends))
+    if (z->ends.mark == 0 || z->ends.passed || (offset < z->ends.mark && !ends))
         return true;
-    z->passed = offset == z->mark && z->position == z->mark_position;
-    if (!z->passed)
+    z->ends.passed = offset == z->ends.mark && z->position == z->ends.mark_position;
+    if (!z->ends.passed)
         zstd_take_failure(z->file, error_advised((struct advice){.kind = ADVICE_NO_SHARD},
                                                  "byte %" PRIu64
                                                  ": the seek table or the frame headers place the "
                                                  "end of a frame here, at byte %" PRIu64
                                                  " of the decompressed data, but there is none",
-                                                 z->mark, z->mark_position));
-    return z->passed;
+                                                 z->ends.mark, z->ends.mark_position));
+    return z->ends.passed;
 }
 
 /* Between two frames: reads the header of the next one, and checks in it what libzstd does not
@@ -250,7 +249,7 @@ static bool find_end(struct zstd_reader *z)
     while (z->in.pos == z->in.size && !z->ended)
         if (!refill(z))
             return false;
-    z->at_end = z->in.pos == z->in.size;
+    z->ends.at_end = z->in.pos == z->in.size;
     return true;
 }
 
@@ -268,7 +267,7 @@ ptrdiff_t zstd_reader_read(struct zstd_reader *z, void *buffer, size_t size, boo
             if (!begin_frame(z))
                 return -1;
             if (z->in.size == z->in.pos) {
-                z->at_end = true;
+                z->ends.at_end = true;
                 return 0;
             }
         } else if (z->in.pos == z->in.size && !z->ended && !(z->by_block && z->filled) &&
@@ -327,18 +326,7 @@ UNCHECKED struct zstd_reader *zstd_reader_open(struct zstd_file *file, zstd_inpu
     return z;
 }
 
-void zstd_reader_mark(struct zstd_reader *z, uint64_t offset, uint64_t position)
+struct zstd_reader_ends *zstd_reader_ends(struct zstd_reader *z)
 {
-    z->mark = offset;
-    z->mark_position = position;
-}
-
-bool zstd_reader_passed(const struct zstd_reader *z)
-{
-    return z->passed;
-}
-
-bool zstd_reader_at_end(const struct zstd_reader *z)
-{
-    return z->at_end;
+    return &z->ends;
 }

@@ -25,12 +25,13 @@ ptrdiff_t zstd_reader_read(struct zstd_reader *z, void *buffer, size_t size, boo
    nothing to read ahead. */
 bool zstd_reader_ahead(struct zstd_reader *z);
 
-/* Has the reader stop, with an error, where no frame ends at this offset and position. */
-void zstd_reader_mark(struct zstd_reader *z, uint64_t offset, uint64_t position);
-
-/* Whether it has come to the mark, to the ends of all frames before; and whether it is known that
-   nothing follows what it has given. */
-bool zstd_reader_passed(const struct zstd_reader *z);
-bool zstd_reader_at_end(const struct zstd_reader *z);
+/* Its ends, whose mark the caller may set: the reader stops, with an error, where no frame ends at this
+   offset and position; offset 0: there is none. */
+struct zstd_reader_ends {
+    uint64_t mark, mark_position;
+    bool passed; /* it has come to the mark, to the ends of all frames before */
+    bool at_end; /* nothing follows what it has given */
+};
+struct zstd_reader_ends *zstd_reader_ends(struct zstd_reader *z);
 
 #endif
