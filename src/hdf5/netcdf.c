@@ -30,9 +30,8 @@ static hsize_t *noted;
 /* Scales by their numbers, open, or 0. */
 static hid_t *numbered;
 
-/* Reads an attribute that is as many integers; what they are if they do not fit, nobody knows. False
-   where it is missing, or others. */
-static bool read_integers(hid_t object, const char *name, int *integers, int count)
+/* Reads an attribute that is the numbers of so many dimensions. False where it is missing, or others. */
+static bool read_numbers(hid_t object, const char *name, int *numbers, int count)
 {
     struct attribute a;
     bool good;
@@ -40,27 +39,11 @@ static bool read_integers(hid_t object, const char *name, int *integers, int cou
     if (!attribute_open(object, name, &a))
         return false;
     good =
-        a.class == H5T_INTEGER && a.count == count && H5Aread(a.id, H5T_NATIVE_INT, integers) >= 0;
+        a.class == H5T_INTEGER && a.count == count && H5Aread(a.id, H5T_NATIVE_INT, numbers) >= 0;
     attribute_close(&a);
+    for (int i = 0; i < count && good; i++)
+        good = numbers[i] >= 0 && numbers[i] < DIMENSIONS_MAX;
     return good;
-}
-
-/* Reads one that is the number of a dimension. */
-static bool read_dimension(hid_t object, int *number)
-{
-    return read_integers(object, "_Netcdf4Dimid", number, 1) && *number >= 0 &&
-           *number < DIMENSIONS_MAX;
-}
-
-/* Reads the numbers of the dimensions of a coordinate variable of several. */
-static bool read_numbers(hid_t dataset, int *numbers, int count)
-{
-    if (!read_integers(dataset, "_Netcdf4Coordinates", numbers, count))
-        return false;
-    for (int i = 0; i < count; i++)
-        if (numbers[i] < 0 || numbers[i] >= DIMENSIONS_MAX)
-            return false;
-    return true;
 }
 
 /* The datasets that a dimension scale says are along it: REFERENCE_LIST, as the library's
@@ -179,11 +162,11 @@ void hdf5_note_lengths(hid_t dataset)
     if (!numbered)
         numbered = calloc(DIMENSIONS_MAX, sizeof *numbered);
     if (count < 1 || !noted || !numbered || H5Aexists(dataset, "DIMENSION_LIST") != 0 ||
-        !read_dimension(dataset, &number))
+        !read_numbers(dataset, "_Netcdf4Dimid", &number, 1))
         return;
     if (numbered[number] == 0 && H5Iinc_ref(dataset) >= 0)
         numbered[number] = dataset;
-    if (count > 1 && read_numbers(dataset, numbers, count))
+    if (count > 1 && read_numbers(dataset, "_Netcdf4Coordinates", numbers, count))
         for (int i = 0; i < count; i++)
             if (sizes[i] > noted[numbers[i]])
                 noted[numbers[i]] = sizes[i];
@@ -212,7 +195,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
         s->length = sizes[0];
         if (!see_lengths(scale, &s->length, t))
             return false;
-        if (noted && read_dimension(scale, &number) && noted[number] > s->length)
+        if (noted && read_numbers(scale, "_Netcdf4Dimid", &number, 1) && noted[number] > s->length)
             s->length = noted[number];
     }
     memcpy(s->address, &info.HDF5_ADDRESS, sizeof s->address);
@@ -243,7 +226,8 @@ static bool extend_scale(hid_t dataset, int dimensions, hsize_t *sizes, const hs
 
     if (H5Aexists(dataset, "_Netcdf4Dimid") <= 0)
         return true;
-    if (dimensions == 1 || !numbered || !read_numbers(dataset, numbers, dimensions))
+    if (dimensions == 1 || !numbered ||
+        !read_numbers(dataset, "_Netcdf4Coordinates", numbers, dimensions))
         return most[0] != H5S_UNLIMITED || extend_one(dataset, &sizes[0], t);
     for (int i = 0; i < dimensions; i++)
         if (most[i] == H5S_UNLIMITED && numbered[numbers[i]] != 0 &&
