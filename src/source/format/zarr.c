@@ -109,6 +109,9 @@ struct store {
     char folder[PATH_MAX];    /* a folder that is walked through, and an array's if it is one */
 };
 
+/* Sets in->error, without an offset: it is about a file of the store. Returns false. */
+#define wrong(store, ...) container_wrong((store)->in, ERROR_NO_OFFSET, __VA_ARGS__)
+
 static void refuse(struct metadata *m, const char *what, const char *name)
 {
     char quoted[ESCAPE_QUOTE_MAX];
@@ -126,9 +129,8 @@ static void refuse(struct metadata *m, const char *what, const char *name)
 static bool find_in_archive(struct store *s, struct zip_member *m, struct entry *e)
 {
     if (!zip_is_plain(m))
-        return container_wrong(s->in, ERROR_NO_OFFSET,
-                               "%s by the archive; archive files as they are (zip -0)",
-                               m->flags & 1 ? "encrypted" : "compressed");
+        return wrong(s, "%s by the archive; archive files as they are (zip -0)",
+                     m->flags & 1 ? "encrypted" : "compressed");
     *e = (struct entry){.size = m->size};
     if (!zip_place(&s->zip, m))
         return false;
@@ -160,7 +162,7 @@ static bool find_entry(struct store *s, const char *path, struct entry *e)
     } else {
         return false;
     }
-    return !wrong || container_wrong(s->in, ERROR_NO_OFFSET, "%s", wrong);
+    return !wrong || wrong(s, "%s", wrong);
 }
 
 /* Reads `size` bytes of a file at byte `offset` of it. False on failure: in->error says why. */
@@ -178,8 +180,8 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
     if (s->archived) {
         if (in->read(in, buffer, size, e->offset + offset))
             return true;
-        return container_wrong(in, ERROR_NO_OFFSET, "byte %" PRIu64 ": %.200s", e->offset + offset,
-                               in->error.kind != ERROR_NONE ? in->error.text : "read error");
+        return wrong(s, "byte %" PRIu64 ": %.200s", e->offset + offset,
+                     in->error.kind != ERROR_NONE ? in->error.text : "read error");
     }
     fd = openat(in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     error = fd < 0 ? errno : 0;
@@ -188,12 +190,9 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
     if (fd >= 0)
         close(fd);
     if (error)
-        return container_wrong(in, ERROR_NO_OFFSET, "byte %" PRIu64 ": read error: %s",
-                               offset + done, strerror(error));
+        return wrong(s, "byte %" PRIu64 ": read error: %s", offset + done, strerror(error));
     return done == size ||
-           container_wrong(in, ERROR_NO_OFFSET,
-                           "ends at byte %" PRIu64 ": it became shorter while it was read",
-                           offset + done);
+           wrong(s, "ends at byte %" PRIu64 ": it became shorter while it was read", offset + done);
 }
 
 /* Adds to what in->error says where that is: a file of metadata, and a byte of it if it is known. */
@@ -206,8 +205,7 @@ static void name_file(struct store *s, const char *folder, const char *name, uin
         return;
     if (at != ERROR_NO_OFFSET)
         snprintf(byte, sizeof byte, "byte %" PRIu64 ": ", at);
-    (void)container_wrong(s->in, ERROR_NO_OFFSET, "%.100s%s%s: %s%s", folder, *folder ? "/" : "",
-                          name, byte, why.text);
+    (void)wrong(s, "%.100s%s%s: %s%s", folder, *folder ? "/" : "", name, byte, why.text);
 }
 
 /* Reads a file of metadata, which free gives back. NULL where there is none, or it cannot be read:
@@ -215,21 +213,20 @@ static void name_file(struct store *s, const char *folder, const char *name, uin
 static char *read_metadata(struct store *s, const char *folder, const char *name)
 {
     char *const path = s->file, *text = NULL;
-    struct container_input *in = s->in;
     struct entry e;
 
     if (snprintf(path, sizeof s->file, "%s%s%s", folder, *folder ? "/" : "", name) >= PATH_MAX)
         return NULL;
     if (find_entry(s, path, &e)) {
         if (e.size > METADATA_MAX)
-            (void)container_wrong(in, ERROR_NO_OFFSET, "more than %d bytes", METADATA_MAX);
+            (void)wrong(s, "more than %d bytes", METADATA_MAX);
         else if (!(text = malloc((size_t)e.size + 1)))
-            (void)container_no_memory(in);
+            (void)container_no_memory(s->in);
         else if (read_entry(s, path, &e, 0, text, (size_t)e.size)) {
             text[e.size] = '\0';
             if (strlen(text) == e.size)
                 return text;
-            (void)container_wrong(in, ERROR_NO_OFFSET, "byte %zu: not JSON", strlen(text));
+            (void)wrong(s, "byte %zu: not JSON", strlen(text));
         }
         free(text);
     }
@@ -266,10 +263,9 @@ static bool wrong_json(struct store *z, const char *folder, const char *name, co
 
     if (r->depth == JSON_DEPTH_MAX && at > 0 && strchr("[{", text[at - 1])) {
         at--;
-        (void)container_wrong(z->in, ERROR_NO_OFFSET,
-                              "more than %d lists and objects in each other", JSON_DEPTH_MAX);
+        (void)wrong(z, "more than %d lists and objects in each other", JSON_DEPTH_MAX);
     } else {
-        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s", what);
+        (void)wrong(z, "%s", what);
     }
     name_file(z, folder, name, at);
     return false;
@@ -1141,9 +1137,8 @@ static bool is_possible(const struct search *s, uint64_t size)
 static bool take_chunk(struct search *s, uint64_t number, uint64_t offset, uint64_t size)
 {
     if (!is_possible(s, size))
-        return container_wrong(s->store->in, ERROR_NO_OFFSET,
-                               "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
-                               chunk_bytes(s->array, s->array->tiles));
+        return wrong(s->store, "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
+                     chunk_bytes(s->array, s->array->tiles));
     s->found[number].offset = offset;
     s->found[number].compressed = (uint32_t)size;
     return true;
@@ -1169,19 +1164,17 @@ static uint64_t number_of(const struct search *s, uint64_t i)
 static bool read_index(struct search *s, const struct entry *e)
 {
     const size_t length = (size_t)s->each * 16, whole = length + (s->index->checked ? 4 : 0);
-    struct container_input *in = s->store->in;
 
     if (e->size < whole)
-        return container_wrong(in, ERROR_NO_OFFSET, "%" PRIu64 " bytes, for an index of %zu",
-                               e->size, whole);
+        return wrong(s->store, "%" PRIu64 " bytes, for an index of %zu", e->size, whole);
     if (!s->bytes && !(s->bytes = malloc(whole + 1)))
-        return container_no_memory(in);
+        return container_no_memory(s->store->in);
     if (!read_entry(s->store, s->path, e, s->index->at_begin ? 0 : e->size - whole, s->bytes,
                     whole))
         return false;
     return !s->index->checked ||
            filter_crc32c(s->bytes, length) == bytes_number(s->bytes + length, 4, false) ||
-           container_wrong(in, ERROR_NO_OFFSET, "the checksum of its index is wrong");
+           wrong(s->store, "the checksum of its index is wrong");
 }
 
 /* Notes the chunks of a shard. False on failure: in->error says why. */
@@ -1199,10 +1192,9 @@ static bool take_shard(struct search *s, const struct entry *e)
         if ((offset & length) == UINT64_MAX || number == UINT64_MAX)
             continue;
         if (length > size || offset > size - length)
-            return container_wrong(s->store->in, ERROR_NO_OFFSET,
-                                   "its index has %" PRIu64 " bytes at %" PRIu64
-                                   ", and it has %" PRIu64,
-                                   length, offset, size);
+            return wrong(s->store,
+                         "its index has %" PRIu64 " bytes at %" PRIu64 ", and it has %" PRIu64,
+                         length, offset, size);
         if (!take_chunk(s, number, e->offset + offset, length))
             return false;
     }
@@ -1216,7 +1208,7 @@ static bool find_file(struct search *s)
     struct entry e;
 
     if (!container_chunk_path(s->array, number_of(s, 0), s->path))
-        return container_wrong(in, ERROR_NO_OFFSET, "the name is too long");
+        return wrong(s->store, "the name is too long");
     if (!find_entry(s->store, s->path, &e))
         return in->error.kind == ERROR_NONE;
     return s->array->tiles->files->several ? take_shard(s, &e)
@@ -1508,7 +1500,7 @@ static bool take_record(void *user, const struct npy_field *field)
     m.record = r->bytes;
     snprintf(name, sizeof name, "%s%s%s", r->path, *r->path ? "." : "", field->name);
     if (z->container->count >= ARRAYS_MAX)
-        return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
+        return wrong(z, "more than %zu arrays", ARRAYS_MAX);
     return take_array(z, r->path, name, &m);
 }
 
@@ -1574,9 +1566,8 @@ static bool write_type(struct store *z, struct json_reader r, char order, struct
         buffer_print(to, "\"%c%s\"", order, name);
         return true;
     }
-    return container_wrong(z->in, ERROR_NO_OFFSET,
-                           "a field has the type %.60s, which is not supported",
-                           escape_quote(quoted, name));
+    return wrong(z, "a field has the type %.60s, which is not supported",
+                 escape_quote(quoted, name));
 }
 
 /* Writes the fields of a record of version 3 as a list of version 2. False where one is malformed, or
@@ -1588,7 +1579,7 @@ static bool write_fields(struct store *z, const struct json_reader *configuratio
     struct json_reader r;
 
     if (!find_member(configuration, "fields", &r) || peek(&r) != '[')
-        return container_wrong(z->in, ERROR_NO_OFFSET, "it has no fields");
+        return wrong(z, "it has no fields");
     (void)json_read_begin(&r, '[');
     for (; json_read_more(&r, ']'); separator = ",") {
         struct json_reader field = r, type = r;
@@ -1606,7 +1597,7 @@ static bool write_fields(struct store *z, const struct json_reader *configuratio
             good = good && json_read_skip(&field) && !json_read_more(&field, ']') && !field.failed;
         }
         if (!good)
-            return container_wrong(z->in, ERROR_NO_OFFSET, "a field is malformed, or its name is");
+            return wrong(z, "a field is malformed, or its name is");
         buffer_print(to, "%s[", separator);
         buffer_bytes(to, name, (size_t)(end - name));
         buffer_char(to, ',');
@@ -1628,7 +1619,7 @@ static bool take_fields(struct store *z, const char *path, const char *text, siz
     uint64_t bytes, at;
 
     if (!npy_find_fields(text, size, NULL, take_record, &records, &bytes, error, &at) || bytes == 0)
-        return container_wrong(z->in, ERROR_NO_OFFSET, "%s", *error ? error : "it has no fields");
+        return wrong(z, "%s", *error ? error : "it has no fields");
     records.bytes = bytes;
     return npy_find_fields(text, size, NULL, take_record, &records, &bytes, error, &at);
 }
@@ -1691,11 +1682,11 @@ static bool add_array(struct store *z, const char *path)
     if (!text && z->in->error.kind == ERROR_NONE)
         text = read_metadata(z, path, ".zarray");
     if (!text && z->in->error.kind == ERROR_NONE)
-        (void)container_wrong(z->in, ERROR_NO_OFFSET, "its metadata are gone");
+        (void)wrong(z, "its metadata are gone");
     if (text && !parse(text, version, m, &r)) {
         (void)wrong_json(z, path, name, text, &r, "not JSON of Zarr");
     } else if (text && !is_complete(m)) {
-        (void)container_wrong(z->in, ERROR_NO_OFFSET, "not the metadata of an array");
+        (void)wrong(z, "not the metadata of an array");
         name_file(z, path, name, ERROR_NO_OFFSET);
     } else if (text) {
         good = version == 3 || read_attributes(z, path, m, &attributes);
@@ -1745,7 +1736,7 @@ static bool add_path(struct store *z, const char *path)
     if (z->in->error.kind != ERROR_NONE)
         return add_wrong(z, path);
     if (z->count == ARRAYS_MAX)
-        return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
+        return wrong(z, "more than %zu arrays", ARRAYS_MAX);
     if (!GROW(z->paths, z->room, z->count + 1) || !(z->paths[z->count] = strdup(path)))
         return container_no_memory(z->in);
     z->count++;
@@ -1768,8 +1759,7 @@ static bool is_folder(DIR *folder, const struct dirent *entry)
 static bool wrong_folder(struct store *z, const char *path)
 {
     return errno == ENOMEM ? container_no_memory(z->in)
-                           : container_wrong(z->in, ERROR_NO_OFFSET, "%s%s%s", path,
-                                             *path ? ": " : "", strerror(errno));
+                           : wrong(z, "%s%s%s", path, *path ? ": " : "", strerror(errno));
 }
 
 /* Walks through the folders in a group. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
@@ -1794,8 +1784,7 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
         if (strspn(entry->d_name, ".") == more || !is_folder(folder, entry))
             continue;
         if (length + more + 2 > PATH_MAX || depth == DEPTH_MAX) {
-            good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: more than %d groups in each other",
-                                   path, DEPTH_MAX);
+            good = wrong(z, "%s: more than %d groups in each other", path, DEPTH_MAX);
             break;
         }
         if (length)
@@ -1866,8 +1855,7 @@ static bool read_consolidated(struct store *z)
                 break;
             m.size = (uint64_t)(r.at - text) - m.at;
             if (leads_out(m.name))
-                good = container_wrong(z->in, ERROR_NO_OFFSET,
-                                       ".zmetadata: a name that leads out of the store");
+                good = wrong(z, ".zmetadata: a name that leads out of the store");
             else if (!GROW(z->zip.members, z->zip.room, z->zip.count + 1))
                 good = container_no_memory(z->in);
             else
@@ -1917,8 +1905,7 @@ static bool walk_directory(struct store *z)
     if (!read_consolidated(z) || !walk_members(z, &found))
         return false;
     return found || find_node(z, z->folder) != NODE_NONE ||
-           container_wrong(z->in, ERROR_NO_OFFSET,
-                           "no zarr.json, .zarray, .zgroup or .zmetadata in the directory");
+           wrong(z, "no zarr.json, .zarray, .zgroup or .zmetadata in the directory");
 }
 
 static bool walk_archive(struct store *z)
@@ -1926,8 +1913,7 @@ static bool walk_archive(struct store *z)
     bool found;
 
     return read_archive(z) && walk_members(z, &found) &&
-           (found || container_wrong(z->in, ERROR_NO_OFFSET,
-                                     "no zarr.json, .zarray or .zgroup in the archive"));
+           (found || wrong(z, "no zarr.json, .zarray or .zgroup in the archive"));
 }
 
 static bool read_arrays(struct store *z)
