@@ -18,25 +18,6 @@ void zstd_decoder_free(struct zstd_decoder *d)
     free(d->span.view.buffer);
 }
 
-/* Opens the decoder's context, unless it has one. */
-static bool open_context(struct zstd_decoder *d, bool stable)
-{
-    if (d->context)
-        return true;
-    d->context = zstd_context_open(d->input->file);
-    if (!d->context) {
-        zstd_fail(d->input->file, ERROR_MEMORY, "out of memory");
-        return false;
-    }
-#ifdef ZSTD_d_stableOutBuffer
-    if (stable) /* without it libzstd copies what comes out: slower, no worse */
-        (void)ZSTD_DCtx_setParameter(d->context, ZSTD_d_stableOutBuffer, 1);
-#else
-    (void)stable;
-#endif
-    return true;
-}
-
 void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task)
 {
     uint64_t begin = task->batch.begin, end = task->batch.end;
@@ -50,8 +31,19 @@ void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *tas
 
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
 {
-    if (!open_context(d, stable))
-        return false;
+    if (!d->context) {
+        d->context = zstd_context_open(d->input->file);
+        if (!d->context) {
+            zstd_fail(d->input->file, ERROR_MEMORY, "out of memory");
+            return false;
+        }
+#ifdef ZSTD_d_stableOutBuffer
+        if (stable) /* without it libzstd copies what comes out: slower, no worse */
+            (void)ZSTD_DCtx_setParameter(d->context, ZSTD_d_stableOutBuffer, 1);
+#else
+        (void)stable;
+#endif
+    }
     zstd_decoder_begin_task(d, task);
     return true;
 }

@@ -73,15 +73,6 @@ static bool end_stream(const struct stream *s, const uint16_t *table)
     return decode_one_by_one(r, s->out, s->end, table);
 }
 
-/* Decodes a stream of fewer than eight bytes. */
-static bool decode_short(const unsigned char *b, size_t size, unsigned char *out, size_t literals,
-                         const uint16_t *table)
-{
-    struct zstd_backward r;
-
-    return zstd_backward_begin(&r, b, size) && decode_one_by_one(r, out, out + literals, table);
-}
-
 /* Takes one code off a stream. */
 #define DECODE(s, to)                                        \
     do {                                                     \
@@ -260,10 +251,12 @@ static bool decode_each(const unsigned char *b, const struct zstd_literals *l,
     for (unsigned i = 0; i < l->streams; i++) {
         const unsigned char *from = b + l->stream[i];
         const size_t size = l->stream[i + 1] - l->stream[i], literals = zstd_stream_literals(l, i);
+        struct zstd_backward r;
         struct stream s;
 
         if (size < 8) {
-            if (!decode_short(from, size, out, literals, table))
+            if (!zstd_backward_begin(&r, from, size) ||
+                !decode_one_by_one(r, out, out + literals, table))
                 return false;
         } else {
             begin_stream(&s, from, size, out, literals);

@@ -113,17 +113,6 @@ static bool pass_frame(struct zstd_stream *z)
  * Reading.
  */
 
-/* Wakes the thread that reads if it can go on. */
-REQUIRES(waiters_role)
-static void wake_locked(struct zstd_stream *z)
-{
-    struct waiter *reader =
-        zstd_team_wants_locked(z->team) ? waiters_take_locked(&z->waiters) : NULL;
-
-    if (reader)
-        waiter_wake_locked(reader, WAITER_LOOK_AGAIN);
-}
-
 /* Adds the work so far to the caller's. */
 static void count(struct zstd_stream *z)
 {
@@ -158,6 +147,7 @@ size_t zstd_stream_read(struct zstd_stream *z, void *buffer, size_t size)
 bool zstd_stream_help(struct zstd_stream *z)
 {
     struct chunk_request request = {.worker = 0};
+    struct waiter *reader = NULL;
     bool done = false;
 
     waiters_lock(&z->waiters);
@@ -165,8 +155,10 @@ bool zstd_stream_help(struct zstd_stream *z)
         request.worker = z->free[--z->free_count];
         done = zstd_team_step_locked(z->team, &request, NULL) != ZSTD_TEAM_NOTHING;
         z->free[z->free_count++] = request.worker;
-        if (done)
-            wake_locked(z);
+        if (done && zstd_team_wants_locked(z->team)) /* the thread that reads can go on */
+            reader = waiters_take_locked(&z->waiters);
+        if (reader)
+            waiter_wake_locked(reader, WAITER_LOOK_AGAIN);
     }
     waiters_unlock(&z->waiters);
     return done;
