@@ -891,13 +891,6 @@ static bool put_compact(struct visit *v, struct dataset *d)
 /* Fields of fields, at most. */
 #define FIELDS_DEEP 16
 
-/* Whether a type is that of complex numbers, as h5py has them. */
-static bool is_complex(hid_t type)
-{
-    return has_members(type, "r", "i") && H5Tget_member_class(type, 0) == H5T_FLOAT &&
-           H5Tget_member_class(type, 1) == H5T_FLOAT;
-}
-
 /* Finds the value of a field of `count` elements that were never written, which is at byte `at` of a
    record. Records may be far larger than a file that states none. */
 static bool find_field_fill(struct dataset *field, uint64_t at, uint64_t count,
@@ -989,14 +982,15 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
 }
 
 /* Puts the fields of what begins at byte `at` of each record, and those of its fields. Numbers that
-   are complex have two, re and im.
+   are complex, as h5py has them, have two, re and im.
    NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
 static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, const char *name,
                        uint64_t at, unsigned depth)
 {
     static const char *const parts[] = {"re", "im"};
     const int count = H5Tget_nmembers(type);
-    const bool complex = is_complex(type);
+    const bool complex = has_members(type, "r", "i") && H5Tget_member_class(type, 0) == H5T_FLOAT &&
+                         H5Tget_member_class(type, 1) == H5T_FLOAT;
     bool good = count >= 0;
 
     for (unsigned i = 0; (int)i < count && good; i++) {
@@ -1064,16 +1058,6 @@ static bool put_dataset(struct visit *v, struct dataset *d)
                                    : put_contiguous(v, d);
 }
 
-/* Closes what was opened of it. */
-static void close_dataset(const struct dataset *d)
-{
-    const hid_t ids[] = {d->creation, d->space, d->type, d->decoded};
-
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (ids[i] > 0)
-            H5Idec_ref(ids[i]);
-}
-
 /* Puts something that cannot be opened, or a dataset that is damaged, without a shape if that has more
    elements than there can be. Its record from `begin` on is taken back. */
 static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
@@ -1120,6 +1104,7 @@ static void visit_dataset(void *context, hid_t dataset)
 {
     struct visit *v = context;
     struct dataset d = {.id = dataset, .name = v->walk.path.data, .netcdf = v->netcdf};
+    const hid_t *const opened[] = {&d.creation, &d.space, &d.type, &d.decoded};
     const size_t begin = v->out->size;
 
     drop_prefix(v, dataset);
@@ -1130,7 +1115,9 @@ static void visit_dataset(void *context, hid_t dataset)
     }
     if (!hdf5_is_dimension(d.id) && !put_dataset(v, &d))
         put_damaged(v, &d, begin);
-    close_dataset(&d);
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (*opened[i] > 0)
+            H5Idec_ref(*opened[i]);
 }
 
 static void visit_damaged(void *context, const char *kind)
