@@ -445,15 +445,6 @@ static ptrdiff_t read_in_order(struct gzip *g, unsigned char *buffer, size_t siz
  * The reader.
  */
 
-/* Prepares to decode in order, from a group on. False without memory. */
-static bool begin_in_order(struct gzip *g, const struct group *group)
-{
-    g->place = group->offset;
-    g->inflate = inflate_open();
-    g->piece = malloc(PIECE);
-    return (g->inflate && g->piece) || source_no_memory(g->base.source);
-}
-
 static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
 {
     struct gzip *g = (struct gzip *)r;
@@ -468,9 +459,14 @@ static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
         if (!group)
             return 0;
         if (group->state == GROUP_IN_TURN) {
-            if (!begin_in_order(g, group))
-                return -1;
+            g->place = group->offset;
             g->complete = g->taken > 0;
+            g->inflate = inflate_open();
+            g->piece = malloc(PIECE);
+            if (!g->inflate || !g->piece) {
+                (void)source_no_memory(g->base.source);
+                return -1;
+            }
             break;
         }
         count = group->content_size - group->given;

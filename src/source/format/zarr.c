@@ -730,16 +730,9 @@ static void read_member2(struct json_reader *r, struct metadata *m, const char *
     }
 }
 
-/* Whether an extension, whose value this reader stands before, says that it need not be known. */
-static bool may_ignore(const struct json_reader *extension)
-{
-    struct json_reader r;
-
-    return find_member(extension, "must_understand", &r) && peek(&r) == 'f';
-}
-
 static void read_member3(struct json_reader *r, struct metadata *m, const char *key)
 {
+    struct json_reader needed;
     char word[WORD_MAX];
 
     if (strcmp(key, "node_type") == 0) {
@@ -759,8 +752,9 @@ static void read_member3(struct json_reader *r, struct metadata *m, const char *
         m->attributes = *r;
         (void)json_read_skip(r);
     } else {
+        /* An extension may say that it need not be known. */
         if (strcmp(key, "dimension_names") != 0 && strcmp(key, "consolidated_metadata") != 0 &&
-            !may_ignore(r))
+            !(find_member(r, "must_understand", &needed) && peek(&needed) == 'f'))
             refuse(m, "extension", key);
         (void)json_read_skip(r);
     }
