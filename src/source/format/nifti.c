@@ -27,10 +27,11 @@ struct places {
     size_t wide;  /* bytes of a size */
     size_t real;  /* bytes of a slope */
     size_t magic; /* offset of the magic string */
+    size_t head;  /* and of its end */
 };
 static const struct places places[2] = {
-    {70, 40, 108, 112, 116, 2, 4, 344},
-    {12, 16, 168, 176, 184, 8, 8, 4},
+    {70, 40, 108, 112, 116, 2, 4, 344, 348},
+    {12, 16, 168, 176, 184, 8, 8, 4, 12},
 };
 
 /* A data type: `parts` numbers of a type, or one that is not read, and why. */
@@ -83,44 +84,36 @@ static const struct places *find_places(const unsigned char *bytes, size_t size,
     return NULL;
 }
 
-/* Bytes up to the end of the magic string. */
-static size_t head_of(const struct places *p)
-{
-    return p == places ? p->magic + 4 : p->magic + 8;
-}
-
-/* Whether the magic string is that of a file of header and image, 'n', or of a header alone, 'i'. */
-static bool has_magic(const struct places *p, const unsigned char *bytes, char kind)
-{
-    const char first[] = {'n', kind == 'n' ? '+' : 'i', '1', '\0'};
-    const char second[] = {'n', first[1], '2', '\0', '\r', '\n', '\x1a', '\n'};
-
-    return memcmp(bytes + p->magic, p == places ? first : second, head_of(p) - p->magic) == 0;
-}
-
 static size_t head(const unsigned char *bytes, size_t size)
 {
     bool big;
     const struct places *p = find_places(bytes, size, &big);
 
-    return p ? head_of(p) : 0;
+    return p ? p->head : 0;
+}
+
+/* Whether the magic string is that of a file of header and image, 'n', or of a header alone, 'i'. */
+static bool has_magic(const unsigned char *bytes, size_t size, char kind)
+{
+    const char first[] = {'n', kind == 'n' ? '+' : 'i', '1', '\0'};
+    const char second[] = {'n', first[1], '2', '\0', '\r', '\n', '\x1a', '\n'};
+    bool big;
+    const struct places *p = find_places(bytes, size, &big);
+
+    return p && size >= p->head &&
+           memcmp(bytes + p->magic, p == places ? first : second, p->head - p->magic) == 0;
 }
 
 static bool recognise(const unsigned char *bytes, size_t size)
 {
-    bool big;
-    const struct places *p = find_places(bytes, size, &big);
-
-    return p && size >= head_of(p) && has_magic(p, bytes, 'n');
+    return has_magic(bytes, size, 'n');
 }
 
 bool nifti_is_pair(const unsigned char *bytes, size_t size, bool analyze)
 {
-    bool big;
-    const struct places *p = find_places(bytes, size, &big);
-    const bool found = p && size >= head_of(p) && has_magic(p, bytes, 'i');
-
-    return analyze ? !found && p == places && size == FIRST && !has_magic(p, bytes, 'n') : found;
+    return analyze ? size == FIRST && head(bytes, size) == FIRST && !has_magic(bytes, size, 'i') &&
+                         !has_magic(bytes, size, 'n')
+                   : has_magic(bytes, size, 'i');
 }
 
 /*
@@ -275,9 +268,9 @@ static bool read_header(struct file *f)
     if (f->places != places && !read_part(in, f->header + FIRST, SECOND - FIRST, FIRST))
         return false;
     _Static_assert(SECOND == CONTAINER_PAIR_MAX, "all of a header in a file of its own is read");
-    if (!in->header && has_magic(f->places, f->header, 'i'))
+    if (!in->header && has_magic(f->header, SECOND, 'i'))
         return container_wrong(in, f->places->magic, "the image is in another file, of type .img");
-    if (!in->header && !has_magic(f->places, f->header, 'n'))
+    if (!in->header && !has_magic(f->header, SECOND, 'n'))
         return container_wrong(in, f->places->magic, "the magic string is missing");
     code = (unsigned)number_at(f, f->places->type, 2);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
