@@ -197,28 +197,22 @@ static const struct {
     {"C64", 64, "a complex number"},
 };
 
-static const size_t foreign_type_count = sizeof foreign_types / sizeof *foreign_types;
-
 /* Sets the type, and the bits of an element. */
 static bool find_type(const char *type, struct container_array *a, unsigned *bits)
 {
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    *bits = 0;
+    for (int i = 0; i < ELEMENT_TYPES && *bits == 0; i++)
         if (strcmp(type, element_names[i].safetensors) == 0) {
             a->type = (enum element_type)i;
-            container_name_type(a, element_names[i].safetensors);
             *bits = 8 * (unsigned)element_formats[i].size;
-            return true;
         }
-    }
-    for (size_t i = 0; i < foreign_type_count; i++) {
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types && *bits == 0; i++)
         if (strcmp(type, foreign_types[i].name) == 0) {
             a->unreadable = foreign_types[i].what;
-            container_name_type(a, foreign_types[i].name);
             *bits = foreign_types[i].bits;
-            return true;
         }
-    }
-    return false;
+    container_name_type(a, type);
+    return *bits > 0;
 }
 
 /* Adds an array whose description has been read, and that is consistent in itself. Else says what is
