@@ -125,9 +125,6 @@ static char *read_text(const char *path, struct error *error)
 
 static void free_index(struct source_index *index)
 {
-    for (size_t i = 0; i < index->count; i++)
-        if (i == 0 || index->places[i].path != index->places[i - 1].path)
-            free(index->places[i].path);
     free(index->places);
     free(index->text);
     free(index->path);
@@ -198,10 +195,11 @@ static bool read_places(struct source_index *index, struct error *error)
 }
 
 /* Puts the places in order, each once, and makes paths of the names of files, each of which is
-   added to the list. */
+   added to the list, and belongs to it. */
 static void sort_places(struct source_index *index, struct list *files)
 {
-    const char *path = index->path, *slash = strrchr(path, '/'), *file = NULL;
+    const char *path = index->path, *slash = strrchr(path, '/'), *file = NULL, *array = NULL;
+    char *joined = NULL;
     const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->count;
     struct source_place *places = index->places;
 
@@ -209,22 +207,17 @@ static void sort_places(struct source_index *index, struct list *files)
         qsort(places, all, sizeof *places, compare_places);
     index->count = 0;
     for (size_t i = 0; i < all; i++) {
-        struct source_place *last = index->count > 0 ? &places[index->count - 1] : NULL;
-        char *joined;
+        const bool again = file && strcmp(file, places[i].path) == 0;
 
-        if (file && strcmp(file, places[i].path) == 0) {
-            if (strcmp(last->array, places[i].array) != 0)
-                places[index->count++] = (struct source_place){last->path, places[i].array};
+        if (again && strcmp(array, places[i].array) == 0)
             continue;
-        }
         file = places[i].path;
-        joined = join(path, length, file);
-        if (!joined) {
-            files->failed = true;
-            return;
+        array = places[i].array;
+        if (!again) {
+            joined = join(path, length, file);
+            add(files, joined);
         }
-        places[index->count++] = (struct source_place){joined, places[i].array};
-        add(files, strdup(joined));
+        places[index->count++] = (struct source_place){joined, array};
     }
 }
 
@@ -249,10 +242,8 @@ static bool add_index(struct source_set *set, struct list *files, char *path, st
     if (!index->name)
         return error_memory(error);
     index->text = read_text(path, error);
-    if (!index->text || !read_places(index, error)) {
-        index->count = 0; /* its paths are none yet */
+    if (!index->text || !read_places(index, error))
         return false;
-    }
     sort_places(index, files);
     return true;
 }
@@ -392,11 +383,8 @@ static bool add_names(struct source_set *set, struct list *files, const char *pa
     for (size_t i = 0; good && i < names->count; i++) {
         char *joined = join(path, strlen(path), names->names[i]);
 
-        good = joined && add_place(index, joined, NULL);
-        if (good)
-            add(files, strdup(joined));
-        else
-            free(joined);
+        add(files, joined);
+        good = !files->failed && add_place(index, joined, NULL);
     }
     return good;
 }
@@ -436,6 +424,7 @@ bool source_set_add(struct source_set *set, const char *path, enum source_format
 {
     const bool model =
         format == SOURCE_AUTO || format == SOURCE_SAFETENSORS || format == SOURCE_GGUF;
+    const struct source_index *const before = set->index;
     struct list files = {0};
     struct stat status;
     bool good = true;
@@ -454,6 +443,8 @@ bool source_set_add(struct source_set *set, const char *path, enum source_format
         set->paths[set->count++] = files.names[i];
     if (good)
         files.count = 0;
+    else if (set->index != before)
+        set->index->count = 0; /* its paths are freed, or none yet */
     clear(&files);
     return good;
 }

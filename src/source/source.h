@@ -93,7 +93,7 @@ struct source_index {
     char *path, *name; /* the path of the index, and its name in messages; NULL for a directory */
     enum source_format format; /* that the files should have */
     struct source_place {
-        char *path; /* one of each file */
+        char *path; /* one of each file, which belongs to the set */
         const char *array;
     } * places;
     size_t count, room; /* places, and those there is memory for */
