@@ -278,31 +278,25 @@ static void warn_unnamed(const struct source_set *set, const struct list *names,
                  unnamed > 1 ? " and others" : "");
 }
 
-/* Whether this is "-00001-of-00003.gguf" or its like, and the numbers in it. */
-static bool is_part(const char *end, unsigned long *number, unsigned long *count)
-{
-    static const char shape[] = "-ddddd-of-ddddd.gguf";
-
-    for (size_t i = 0; i < sizeof shape; i++)
-        if (shape[i] == 'd' ? end[i] < '0' || end[i] > '9' : end[i] != shape[i])
-            return false;
-    *number = strtoul(end + 1, NULL, 10);
-    *count = strtoul(end + 10, NULL, 10);
-    return true;
-}
-
 /* The next part of a model that gguf-split has divided, as NAME-00001-of-00003.gguf, or the first of
    the last, if it is not among `names`, which are in order; NULL if it is, or `name` is no part. The
    caller frees it. *length: bytes of NAME. */
 static char *missing_part(const struct list *names, const char *name, size_t *length)
 {
-    static const char shape[] = "-00001-of-00003.gguf";
+    static const char shape[] = "-ddddd-of-ddddd.gguf";
     const size_t size = strlen(name);
-    unsigned long number = 0, count = 0;
+    unsigned long number, count;
+    const char *end;
     char *next;
 
     *length = size < sizeof shape ? size : size - (sizeof shape - 1);
-    if (!is_part(name + *length, &number, &count) || number == 0 || number > count)
+    end = name + *length;
+    for (size_t i = 0; i < sizeof shape; i++)
+        if (shape[i] == 'd' ? end[i] < '0' || end[i] > '9' : end[i] != shape[i])
+            return NULL;
+    number = strtoul(end + 1, NULL, 10);
+    count = strtoul(end + 10, NULL, 10);
+    if (number == 0 || number > count)
         return NULL;
     next = malloc(size + 1);
     if (!next)
