@@ -105,12 +105,6 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
     return true;
 }
 
-static bool set_tiles(const struct reader *r, struct container_array *a,
-                      const struct container_tiles *t)
-{
-    return container_set_tiles(r->container, a, t) || container_no_memory(r->in);
-}
-
 /* Reads how the tiles are stored. */
 static bool take_tiles(struct reader *r, struct container_array *a)
 {
@@ -168,7 +162,8 @@ static bool take_tiles(struct reader *r, struct container_array *a)
         if (!t.pad)
             return broken(r);
     }
-    return take_places(r, a, &t, bytes) && set_tiles(r, a, &t);
+    return take_places(r, a, &t, bytes) &&
+           (container_set_tiles(r->container, a, &t) || container_no_memory(r->in));
 }
 
 /* Elements in the records are a tile, which is all of the array. */
@@ -180,7 +175,9 @@ static bool take_here(struct reader *r, struct container_array *a)
     if (take(r) != a->length)
         return broken(r);
     t.fill = t.bytes = take_bytes(r, a->length);
-    return t.bytes ? set_tiles(r, a, &t) : broken(r);
+    if (!t.bytes)
+        return broken(r);
+    return container_set_tiles(r->container, a, &t) || container_no_memory(r->in);
 }
 
 /* A field of records. */
@@ -331,23 +328,11 @@ static bool take_array(struct reader *r)
     a->sizes = take_words(r, dimensions);
     if (!a->sizes || !container_product(a, &a->elements))
         return broken(r);
-    if (a->unreadable)
-        return take_place(r, a);
-    if (__builtin_mul_overflow(a->elements, element_size(a->type), &a->length) ||
-        __builtin_add_overflow(r->bytes, a->length, &r->bytes) || r->bytes > HDF5_ARRAYS_BYTES_MAX)
+    if (!a->unreadable && (__builtin_mul_overflow(a->elements, element_size(a->type), &a->length) ||
+                           __builtin_add_overflow(r->bytes, a->length, &r->bytes) ||
+                           r->bytes > HDF5_ARRAYS_BYTES_MAX))
         return broken(r);
     return take_place(r, a);
-}
-
-/* Reads all records. */
-static bool take_arrays(struct reader *r)
-{
-    uint64_t word;
-
-    while ((word = take(r)) == HDF5_ARRAY)
-        if (!take_array(r))
-            return false;
-    return word == HDF5_END || broken(r);
 }
 
 /* Reads once more what the process could not read, which says why. */
@@ -371,11 +356,14 @@ bool hdf5_take(struct container *c, struct container_input *in, const unsigned c
     struct reader r = {.container = c, .in = in, .at = bytes, .end = bytes + size};
     char shown[ESCAPE_QUOTE_MAX];
     const char *text;
-    uint64_t offset;
+    uint64_t word, offset;
 
     switch (take(&r)) {
     case HDF5_ARRAYS:
-        return take_arrays(&r);
+        while ((word = take(&r)) == HDF5_ARRAY)
+            if (!take_array(&r))
+                return false;
+        return word == HDF5_END || broken(&r);
     case HDF5_WRONG:
         text = take_string(&r);
         return text ? container_wrong(in, ERROR_NO_OFFSET, "%s", escape_quote(shown, text))
