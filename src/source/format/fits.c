@@ -39,6 +39,13 @@ struct value {
     char text[CARD];
 };
 
+/* Types of elements, by BITPIX: their bits, negative of floats. */
+static const struct type {
+    int64_t bits;
+    enum element_type type;
+} types[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
+             {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
+
 /* A header and the data after it. */
 struct hdu {
     size_t number;  /* from 0 on */
@@ -49,7 +56,7 @@ struct hdu {
     struct value axes[CONTAINER_DIMENSIONS_MAX]; /* NAXIS1 and so on */
     unsigned dimensions;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* in the order of NumPy, the fastest last */
-    int64_t bits;                             /* BITPIX */
+    const struct type *type;                  /* by BITPIX */
     uint64_t data, length;                    /* offset of the data, and their bytes */
 };
 
@@ -241,16 +248,18 @@ static bool find_data(struct file *f)
 {
     struct hdu *h = &f->hdu;
     const bool groups = is_true(&h->values[GROUPS]);
-    int64_t count, parameters, repeats, axis;
+    int64_t bits, count, parameters, repeats, axis;
     uint64_t elements = 1;
 
-    if (!take_integer(f, "BITPIX", &h->values[BITPIX], 0, &h->bits) ||
+    if (!take_integer(f, "BITPIX", &h->values[BITPIX], 0, &bits) ||
         !take_integer(f, "NAXIS", &h->values[NAXIS], -1, &count) ||
         !take_integer(f, "PCOUNT", &h->values[PCOUNT], 0, &parameters) ||
         !take_integer(f, "GCOUNT", &h->values[GCOUNT], 1, &repeats))
         return false;
-    if (h->bits != 8 && h->bits != 16 && h->bits != 32 && h->bits != 64 && h->bits != -32 &&
-        h->bits != -64)
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].bits == bits)
+            h->type = &types[i];
+    if (!h->type)
         return container_wrong(f->in, h->begin, "HDU %zu: BITPIX is not 8, 16, 32, 64, -32 or -64",
                                h->number);
     if (count < 0 || count > CONTAINER_DIMENSIONS_MAX)
@@ -280,8 +289,7 @@ static bool find_data(struct file *f)
         elements = 0;
     if (__builtin_add_overflow(elements, (uint64_t)parameters, &elements) ||
         __builtin_mul_overflow(elements, (uint64_t)repeats, &elements) ||
-        __builtin_mul_overflow(elements, (uint64_t)(h->bits < 0 ? -h->bits : h->bits) / 8,
-                               &h->length) ||
+        __builtin_mul_overflow(elements, element_size(h->type->type), &h->length) ||
         h->length > INT64_MAX)
         return container_wrong(f->in, h->begin, "HDU %zu: more elements than any file has",
                                h->number);
@@ -399,11 +407,6 @@ static const char *say_why(struct file *f, struct container_array *a)
 /* Adds what the HDU describes, if it has data. */
 static bool add_array(struct file *f)
 {
-    static const struct {
-        int64_t bits;
-        enum element_type type;
-    } types[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
-                 {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
     struct container *c = f->container;
     const struct hdu *h = &f->hdu;
     const char *const name = name_of(f);
@@ -412,9 +415,7 @@ static bool add_array(struct file *f)
 
     if (!a || !container_set_shape(c, a, h->sizes, h->dimensions))
         return container_no_memory(f->in);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].bits == h->bits)
-            a->type = types[i].type;
+    a->type = h->type->type;
     a->big_endian = true;
     a->offset = h->data;
     a->length = h->length;
@@ -464,34 +465,28 @@ static bool find_next(struct file *f, uint64_t at, bool *found)
     return true;
 }
 
-static bool read_hdus(struct file *f)
+static bool read_file(struct container *c, struct container_input *in)
 {
-    struct hdu *h = &f->hdu;
+    struct file f = {.container = c, .in = in, .block_at = UINT64_MAX};
+    struct hdu *h = &f.hdu;
     uint64_t begin = 0;
     bool more = true;
 
     for (size_t number = 0; more; number++) {
         *h = (struct hdu){.number = number, .begin = begin};
-        if (!read_cards(f))
+        if (!read_cards(&f))
             return false;
         if (number == 0 && !is_true(&h->values[SIMPLE]))
-            return container_wrong(f->in, 0, "it does not begin with SIMPLE = T");
-        if (!find_data(f))
+            return container_wrong(in, 0, "it does not begin with SIMPLE = T");
+        if (!find_data(&f))
             return false;
-        if (h->dimensions > 0 && !add_array(f))
+        if (h->dimensions > 0 && !add_array(&f))
             return false;
         begin = h->data + h->length + (BLOCK - h->length % BLOCK) % BLOCK;
-        if (!find_next(f, begin, &more))
+        if (!find_next(&f, begin, &more))
             return false;
     }
-    return container_number_names(f->container, f->in);
-}
-
-static bool read_file(struct container *c, struct container_input *in)
-{
-    struct file f = {.container = c, .in = in, .block_at = UINT64_MAX};
-
-    return read_hdus(&f);
+    return container_number_names(c, in);
 }
 
 const struct container_format container_fits = {
