@@ -266,13 +266,17 @@ static size_t digits(const char *p)
     return count;
 }
 
-/* The end of the number at p; NULL when there is none. The grammar is narrower than strtod's, which
-   would take "0x1p3", ".5" and "inf". */
-static const char *number_end(const char *p)
+/* The end of the number that comes next, behind space; NULL when there is none. The grammar is narrower
+   than strtod's, which would take "0x1p3", ".5" and "inf". */
+static const char *number_end(struct json_reader *r)
 {
+    const char *p;
     size_t count;
 
-    p += *p == '-';
+    if (r->failed)
+        return NULL;
+    pass_space(r);
+    p = r->at + (*r->at == '-');
     count = digits(p);
     if (count == 0 || (count > 1 && *p == '0'))
         return NULL;
@@ -296,12 +300,8 @@ static const char *number_end(const char *p)
 bool json_read_number(struct json_reader *r, double *x)
 {
     POINT_DEFAULT;
-    const char *end;
+    const char *const end = number_end(r);
 
-    if (r->failed)
-        return false;
-    pass_space(r);
-    end = number_end(r->at);
     if (!end)
         return fail(r);
     *x = strtod(r->at, NULL);
@@ -313,13 +313,9 @@ bool json_read_number(struct json_reader *r, double *x)
 
 bool json_read_number_text(struct json_reader *r, char *text, size_t size)
 {
-    const char *end;
+    const char *const end = number_end(r);
 
     text[0] = '\0';
-    if (r->failed)
-        return false;
-    pass_space(r);
-    end = number_end(r->at);
     if (!end || (size_t)(end - r->at) >= size)
         return fail(r);
     memcpy(text, r->at, (size_t)(end - r->at));
