@@ -80,18 +80,6 @@ bool zstd_span_populate(struct zstd_span *span)
     return true;
 }
 
-/* Gives the span a buffer to be read into. False without memory; that has been noted. */
-static bool open_buffer(struct zstd_span *span)
-{
-    if (span->view.buffer)
-        return true;
-    span->view.buffer = malloc(ZSTD_INPUT_BYTES);
-    span->view.capacity = ZSTD_INPUT_BYTES;
-    if (!span->view.buffer)
-        zstd_fail(span->input->file, ERROR_MEMORY, "out of memory");
-    return span->view.buffer != NULL;
-}
-
 const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t *got)
 {
     uint64_t next = atomic_load(&span->next);
@@ -101,8 +89,14 @@ const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t
            atomic_load(&span->present) < span->end)
         if (!zstd_span_populate(span))
             span->view.map = NULL;
-    if (!span->view.map && !open_buffer(span))
-        return NULL;
+    if (!span->view.map && !span->view.buffer) {
+        span->view.buffer = malloc(ZSTD_INPUT_BYTES);
+        span->view.capacity = ZSTD_INPUT_BYTES;
+        if (!span->view.buffer) {
+            zstd_fail(span->input->file, ERROR_MEMORY, "out of memory");
+            return NULL;
+        }
+    }
     return zstd_view_at(&span->view, next, size, got);
 }
 
