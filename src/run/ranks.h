@@ -16,9 +16,6 @@
 /* Room for the name of an array. */
 #define RANK_PIECE_NAME_MAX 512
 
-/* Room for an error; a longer one is cut. */
-#define RANK_PIECE_ERROR_MAX 256
-
 /* The knowledge of one of several processes, or of all, of an input or an array: its partial result,
    and the figures of reports. Plain data without pointers, to be sent between processes of one build
    on machines of one kind. */
@@ -26,10 +23,8 @@ struct rank_piece {
     bool known; /* there is a part of it; otherwise nothing else means anything */
     bool big_endian, compressed;
     bool unreadable; /* as reduction->type_name */
-    enum error_kind error;
-    enum advice_kind advice;
-    char error_text[RANK_PIECE_ERROR_MAX],
-        type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
+    struct error error;
+    char type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
     enum element_type type;
     struct missing missing;
     char array[RANK_PIECE_NAME_MAX]; /* empty for an input that is no container */
