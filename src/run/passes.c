@@ -83,10 +83,10 @@ struct sampling {
     struct source *source;
     struct pass_runs runs;
     unsigned char *elements;
-    const struct missing *set; /* the missing values of the source; may be empty */
-    bool some;                 /* some may be missing */
-    bool *missing;             /* for each of `elements`: it is missing; false at first */
-    _Atomic size_t next;       /* number of the first run that nobody has */
+    struct missing set;  /* the missing values of the source; may be empty */
+    bool some;           /* some may be missing */
+    bool *missing;       /* for each of `elements`: it is missing; false at first */
+    _Atomic size_t next; /* number of the first run that nobody has */
     _Atomic bool failed;
 };
 
@@ -98,7 +98,7 @@ static void note_missing(const struct sampling *s, enum element_type type, size_
 
     for (size_t i = run * length; i < (run + 1) * length; i++)
         s->missing[i] =
-            missing_has(s->set, order_key(type, order_load(type, s->elements + i * size))) ||
+            missing_has(&s->set, order_key(type, order_load(type, s->elements + i * size))) ||
             source_is_missing(s->source, index + (i - run * length));
 }
 
@@ -122,55 +122,42 @@ static void read_shares(void *argument, unsigned number)
         }
 }
 
-/* Takes runs of a source, by up to so many threads. False on failure. */
-static bool read_runs(struct source *source, struct pass_runs runs, const struct missing *set,
-                      unsigned char *elements, bool *missing, unsigned workers)
-{
-    struct sampling s = {.source = source,
-                         .runs = runs,
-                         .elements = elements,
-                         .set = set,
-                         .some = set->count > 0 || source_info(source)->scattered,
-                         .missing = missing};
-    const unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX;
-    const size_t shares = runs.count / RUNS_SHARE;
-
-    team_call(most < shares ? most : shares > 0 ? (unsigned)shares : 1, read_shares, &s);
-    return !atomic_load(&s.failed);
-}
-
-bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values)
+bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values,
+                   unsigned workers)
 {
     const struct source_info *info = source_info(source);
-    struct pass_runs runs = r->runs;
-    struct missing set;
+    struct sampling s = {.source = source, .runs = r->runs};
+    size_t shares;
     double share;
 
-    if (runs.count == 0)
+    if (s.runs.count == 0)
         return true;
     /* Not knowing some of the inputs, a sample would mislead. */
     if (!source_is_random(source) || info->type != r->type) {
         r->runs.count = 0;
         return true;
     }
-    share = (double)runs.count * ((double)info->elements / (double)r->elements);
-    runs.count =
-        share < (double)(runs.count - r->runs_taken) ? (size_t)share : runs.count - r->runs_taken;
-    if (info->elements < runs.count * runs.length)
+    share = (double)s.runs.count * ((double)info->elements / (double)r->elements);
+    s.runs.count -= r->runs_taken;
+    s.runs.count = share < (double)s.runs.count ? (size_t)share : s.runs.count;
+    if (info->elements < s.runs.count * s.runs.length)
         return true;
-    if (!source_find_missing(source, values, &set))
+    if (!source_find_missing(source, values, &s.set))
         return false;
     if (!r->sample) {
-        r->sample = malloc(r->runs.count * runs.length * info->element_size);
-        r->sample_missing = calloc(r->runs.count, runs.length);
+        r->sample = malloc(r->runs.count * s.runs.length * info->element_size);
+        r->sample_missing = calloc(r->runs.count, s.runs.length);
     }
     if (!r->sample || !r->sample_missing)
         return source_no_memory(source);
-    if (!read_runs(source, runs, &set, r->sample + r->runs_taken * runs.length * info->element_size,
-                   r->sample_missing + r->runs_taken * runs.length, r->workers))
-        return false;
-    r->runs_taken += runs.count;
-    return true;
+    s.elements = r->sample + r->runs_taken * s.runs.length * info->element_size;
+    s.missing = r->sample_missing + r->runs_taken * s.runs.length;
+    s.some = s.set.count > 0 || info->scattered;
+    shares = s.runs.count / RUNS_SHARE;
+    shares = shares < SAMPLERS_MAX ? shares : SAMPLERS_MAX;
+    team_call(workers < shares ? workers : shares > 0 ? (unsigned)shares : 1, read_shares, &s);
+    r->runs_taken += s.runs.count;
+    return !atomic_load(&s.failed);
 }
 
 bool passes_sampled(struct passes *r)
@@ -182,29 +169,20 @@ bool passes_sampled(struct passes *r)
 /* Samples the input, where that is of use and can be done. */
 static bool sample(struct passes *r, struct run *run)
 {
-    struct pass_runs runs = pass_plan_runs(r->plan);
-    const size_t size = run->info->element_size;
     /* One reads memory sooner than it wakes others. */
     const unsigned workers = run->options->input.view ? 1 : run->cpu_workers;
-    unsigned char *elements;
-    bool *missing, good;
 
-    if (runs.count == 0 || !source_is_random(run->source))
+    r->elements = run->info->elements;
+    r->runs = pass_plan_runs(r->plan);
+    if (r->runs.count == 0 || !source_is_random(run->source))
         return true;
     if (run->info->uncached > UNCACHED)
-        runs = (struct pass_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
+        r->runs = (struct pass_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
     /* From here on the input is read. */
     if (run->started_at == 0)
         run->started_at = clock_now();
-    elements = malloc(runs.count * runs.length * size);
-    missing = calloc(runs.count, runs.length);
-    good = (elements && missing) || source_no_memory(run->source);
-    good = good && read_runs(run->source, runs, &run->missing, elements, missing, workers);
-    if (good && !pass_plan_sample(r->plan, elements, missing, runs.count, runs.length))
-        good = source_no_memory(run->source);
-    free(elements);
-    free(missing);
-    return good;
+    return passes_sample(r, run->source, &run->options->missing, workers) &&
+           (passes_sampled(r) || source_no_memory(run->source));
 }
 
 /* Sees to it that an input can be read as often as it may take. */

@@ -30,7 +30,7 @@ struct passes {
     unsigned inputs;       /* their number; 0 if there is one input */
     unsigned inputs_taken; /* inputs that the current pass has read */
     struct partial all;    /* partial result of these */
-    uint64_t elements;     /* elements of all inputs */
+    uint64_t elements;     /* elements of all inputs; this and the next also of one */
     struct pass_runs runs; /* size of the sample */
     size_t runs_taken;     /* runs in `sample` */
     unsigned char *sample; /* NULL: there is none */
@@ -46,9 +46,10 @@ void passes_open(struct passes *r, const struct pass_request *request);
 bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,
                          const struct reduction *known, unsigned workers, bool propagate);
 
-/* Reads a sample of one of several inputs, in which `values` are missing, beside those that it names.
-   False on failure. */
-bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values);
+/* Reads a sample of one of the inputs, in which `values` are missing, beside those that it names, by up
+   to `workers` threads. False on failure. */
+bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values,
+                   unsigned workers);
 
 /* Passes the samples of all inputs to the pass plan, if that needs them. False without memory. */
 bool passes_sampled(struct passes *r);

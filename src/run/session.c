@@ -898,7 +898,8 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
         input.reopened = true;
         total->cause_path = inputs->paths[i];
         source = source_open(inputs->paths[i], &input, session->cpu_workers, &total->cause);
-        good = source && passes_sample(&session->passes, source, &session->options->missing);
+        good = source && passes_sample(&session->passes, source, &session->options->missing,
+                                       session->cpu_workers);
         if (source && !good)
             total->cause = *source_why(source);
         if (source)
