@@ -815,7 +815,8 @@ static bool turn_to(struct diff_worker *w, size_t pair)
  * Elements of both sides.
  */
 
-/* A call of cpu_compare_take, in the form that mapping_guard takes. */
+/* A call of cpu_compare_take, or, without elements of side B, of cpu_compare_look, in the form that
+   mapping_guard takes. */
 struct take_call {
     struct cpu_compare *compare;
     const void *data[DIFF_SIDES];
@@ -829,8 +830,11 @@ static void call_take(void *argument)
 {
     struct take_call *c = argument;
 
-    c->passed =
-        cpu_compare_take(c->compare, c->data[DIFF_A], c->data[DIFF_B], c->count, c->index, c->look);
+    if (c->data[DIFF_B])
+        c->passed = cpu_compare_take(c->compare, c->data[DIFF_A], c->data[DIFF_B], c->count,
+                                     c->index, c->look);
+    else
+        cpu_compare_look(c->compare, c->data[DIFF_A], c->count, c->index);
 }
 
 /* A call that copies elements one after the other to places that lie `stride` bytes apart. */
@@ -1553,19 +1557,6 @@ static bool work_first(struct diff_worker *w)
     return good;
 }
 
-/* A call of cpu_compare_look. */
-struct look_call {
-    struct cpu_compare *compare;
-    const struct chunk *chunk;
-};
-
-static void call_look(void *argument)
-{
-    const struct look_call *c = argument;
-
-    cpu_compare_look(c->compare, c->chunk->data, c->chunk->count, c->chunk->index);
-}
-
 /* Takes the sums of equal elements: those of one side. */
 static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
 {
@@ -1577,12 +1568,14 @@ static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
         return false;
     w->found = true;
     for (uint64_t i = 0; i < range->count && !stopped(d); i += chunk.count) {
-        struct look_call call = {w->compare, &chunk};
+        struct take_call call = {.compare = w->compare, .index = range->index + i};
 
-        chunk = (struct chunk){.index = range->index + i, .count = (size_t)(range->count - i)};
+        chunk = (struct chunk){.index = call.index, .count = (size_t)(range->count - i)};
         if (!get(w, DIFF_A, NULL, &chunk))
             return atomic_load(&d->pairs[range->pair].failed);
-        if (!mapping_call(chunk.mapped, call_look, &call)) {
+        call.data[DIFF_A] = chunk.data;
+        call.count = chunk.count;
+        if (!mapping_call(chunk.mapped, call_take, &call)) {
             source_lost(source, &chunk);
             return give_up(d);
         }
