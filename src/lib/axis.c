@@ -192,28 +192,20 @@ static gpr_status check_operations(gpr_context *context, const gpr_request *requ
 /* Finds the type and the scale of the elements of an array. */
 static gpr_status find_elements(const gpr_input *input, size_t array, struct axis_plan *plan)
 {
-    const struct container *container;
+    struct scale *scale = &plan->scale;
+    enum element_order order;
     char name[NAME_INPUT_MAX];
 
     if (array >= gpr_input_arrays(input))
         return lib_fail(input->context, GPR_ERROR_ARGUMENT, "the input has no array number %zu",
                         array);
     input = lib_part(input, &array);
-    container = lib_container(input);
-    if (container) {
-        plan->type = container->arrays[array].type;
-        plan->scale = container_scale(&container->arrays[array]);
-    } else if (input->in_memory) {
-        plan->type = input->view.view.type;
-        plan->scale = input->view.view.scale;
-    } else if (input->pipe) {
+    if (input->pipe)
         return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                         "%s: the type of a pipe's elements is unknown before it is reduced",
                         name_input(name, input->path));
-    } else {
-        plan->type = source_info(input->source)->type;
-        plan->scale = source_info(input->source)->scale;
-    }
+    (void)element_parse(gpr_array_dtype(input, array), &plan->type, &order);
+    scale->given = gpr_array_scale(input, array, &scale->factor, &scale->offset);
     return GPR_OK;
 }
 
