@@ -236,15 +236,10 @@ struct approximation {
     double slack; /* it is less than this from the exact number; NaN where that is unknown */
 };
 
-static double stored_value(enum element_type type, uint64_t bits)
-{
-    return element_value(type, bits);
-}
-
 static struct approximation approximate(enum element_type type, const struct scale *scale,
                                         uint64_t bits)
 {
-    const double stored = stored_value(type, bits);
+    const double stored = element_value(type, bits);
     const double product = scale->given ? scale->factor * stored : stored;
     const double size = fabs(product) + fabs(scale->offset);
 
@@ -261,7 +256,7 @@ static struct approximation approximate(enum element_type type, const struct sca
 static void add_number(struct exact *sum, enum element_type type, const struct scale *scale,
                        uint64_t bits, bool subtract)
 {
-    const double sign = subtract ? -1 : 1, stored = sign * stored_value(type, bits);
+    const double sign = subtract ? -1 : 1, stored = sign * element_value(type, bits);
     double lost;
 
     if (!scale->given) {
@@ -612,7 +607,7 @@ static void count_roundings(struct cpu_compare *c, const unsigned char *a, const
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t p = order_load(type, a + i * size), q = order_load(type, b + i * size);
-        const double x = stored_value(type, p), y = stored_value(type, q);
+        const double x = element_value(type, p), y = element_value(type, q);
 
         if (p == q ||
             (element_is_integer(type) ? order_key(type, p) == order_key(type, q) : x == y))
@@ -1003,20 +998,18 @@ bool cpu_compare_differs(const struct cpu_compare *c)
     return c->difference.different > 0;
 }
 
-static void take_counts(struct difference *d, const struct partial *p)
-{
-    d->infinite = d->infinite || partial_infinities(p) > 0;
-    if (p->first_nan < d->first_nan)
-        d->first_nan = p->first_nan;
-}
-
 void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference)
 {
     const struct partial *equal = &c->sums[EQUAL].partial, *a = &c->sums[0].partial;
 
     *difference = c->difference;
-    for (int i = 0; i <= EQUAL; i++)
-        take_counts(difference, &c->sums[i].partial);
+    for (int i = 0; i <= EQUAL; i++) {
+        const struct partial *p = &c->sums[i].partial;
+
+        difference->infinite = difference->infinite || partial_infinities(p) > 0;
+        if (p->first_nan < difference->first_nan)
+            difference->first_nan = p->first_nan;
+    }
     /* Pairs with one NaN have been dropped from both sides. */
     difference->nan_both = equal->nan + a->nan;
     difference->infinities = partial_infinities(equal) + partial_infinities(a);
