@@ -71,7 +71,8 @@ static uint64_t find_run(const struct chunk *chunk, uint64_t index, uint64_t cou
     return low;
 }
 
-/* The index in C order of an element of an array in Fortran order. */
+/* The index in C order of an element of an array in Fortran order. Neighbours are index_in_c(c, 1)
+   apart, if there are any. */
 static uint64_t index_in_c(const struct engine_columns *c, uint64_t index)
 {
     uint64_t at = 0;
@@ -89,10 +90,8 @@ static void take_apart(struct cpu_digest *d, const unsigned char *data, uint64_t
                        uint64_t index, size_t step)
 {
     const struct engine_columns *c = d->columns;
-    uint64_t apart = 1;
+    const uint64_t apart = index_in_c(c, 1);
 
-    for (unsigned i = 1; i < c->dimensions; i++)
-        apart *= c->sizes[i];
     while (count > 0) {
         const uint64_t left = c->sizes[0] - index % c->sizes[0], some = left < count ? left : count;
         const uint64_t at = index_in_c(c, index);
@@ -115,10 +114,8 @@ static void take_planes(struct cpu_digest *d, const unsigned char *data, uint64_
     unsigned char together[PLANES_MAX * sizeof(uint64_t)];
     const struct engine_columns *c = d->columns;
     const size_t step = (size_t)plane * d->size;
-    uint64_t apart = 1;
+    const uint64_t apart = index_in_c(c, 1);
 
-    for (unsigned i = 1; i < c->dimensions; i++)
-        apart *= c->sizes[i];
     for (uint64_t k = 0; k < plane; k += c->sizes[0]) {
         const uint64_t at = index_in_c(c, index + k);
 
