@@ -166,11 +166,10 @@ static int compare_with_middle(const uint32_t *dividend, const uint32_t *divisor
 {
     uint32_t left[ROOM] = {0}, right[ROOM] = {0};
     const int room = n + MORE_DIGITS;
-    const uint64_t bits = exact_bits(c), field = bits >> 52;
-    const uint64_t middle =
-        2 * ((bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52) + 1; /* at most 54 bits */
+    const struct term t = term_of(c);
+    const uint64_t middle = 2 * t.magnitude + 1; /* at most 54 bits */
     /* The middle is this times 2^-shift: c is a multiple of 2^(1 - shift). */
-    const unsigned shift = (unsigned)(1 - DIGITS_LEAST_EXPONENT - (int)field + (field != 0));
+    const unsigned shift = (unsigned)(1 - t.exponent);
 
     digits_shift(left, dividend, n, root ? 2 * shift : shift);
     memcpy(right, divisor, (size_t)n * sizeof *right);

@@ -16,6 +16,24 @@
 /* The exponent of the least positive binary64. */
 #define DIGITS_LEAST_EXPONENT (-1074)
 
+/* magnitude 2^exponent, or its negative. */
+struct term {
+    uint64_t magnitude;
+    int exponent;
+    bool negative;
+};
+
+/* A finite number. A subnormal one has no hidden bit, and the weight of exponent 1. */
+EXACT_SHARED struct term term_of(double x)
+{
+    const uint64_t bits = exact_bits(x);
+    const unsigned field = (unsigned)(bits >> 52) & 0x7ff;
+    struct term t = {(bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52,
+                     (int)(field - (field != 0)) + DIGITS_LEAST_EXPONENT, bits >> 63 != 0};
+
+    return t;
+}
+
 /* A bit of n digits: 0 below and above them. */
 EXACT_SHARED uint64_t digits_bit(const uint32_t *digit, int n, int bit)
 {

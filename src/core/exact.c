@@ -26,32 +26,39 @@ void exact_carry(struct exact *e)
     e->pending = 1;
 }
 
-static void add_parts(struct exact *e, struct exact_parts parts)
+/* Adds x to n digits, from bit number `bit` on. */
+static inline void add_bits(int64_t *digit, int n, uint32_t *pending, uint64_t x, unsigned bit,
+                            int negative)
 {
-    int64_t *digit = e->digit + parts.position;
+    const struct exact_parts parts = exact_split_integer(x, bit, negative);
+    int64_t *const to = digit + parts.position;
 
-    if (e->pending >= EXACT_PENDING_MAX)
-        exact_carry(e);
-    digit[0] += parts.part[0];
-    digit[1] += parts.part[1];
-    digit[2] += parts.part[2];
-    e->pending++;
+    if (*pending >= EXACT_PENDING_MAX) {
+        exact_carry_digits(digit, n);
+        *pending = 1;
+    }
+    to[0] += parts.part[0];
+    to[1] += parts.part[1];
+    to[2] += parts.part[2];
+    ++*pending;
 }
 
 void exact_add(struct exact *e, double x)
 {
-    add_parts(e, exact_split(x));
+    const struct term t = term_of(x);
+
+    exact_add_integer(e, t.magnitude, (unsigned)(t.exponent - EXACT_LSB_EXPONENT), t.negative);
 }
 
 void exact_add_all(struct exact *e, const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        add_parts(e, exact_split(x[i]));
+        exact_add(e, x[i]);
 }
 
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative)
 {
-    add_parts(e, exact_split_integer(x, bit, negative));
+    add_bits(e->digit, EXACT_DIGITS, &e->pending, x, bit, negative);
 }
 
 void exact_merge(struct exact *e, const struct exact *other)
@@ -151,25 +158,15 @@ static void wide_carry(struct exact_wide *e)
 
 void exact_wide_add_integer(struct exact_wide *e, uint64_t x, unsigned bit, int negative)
 {
-    struct exact_parts parts = exact_split_integer(x, bit, negative);
-    int64_t *digit = e->digit + parts.position;
-
-    if (e->pending >= EXACT_PENDING_MAX)
-        wide_carry(e);
-    digit[0] += parts.part[0];
-    digit[1] += parts.part[1];
-    digit[2] += parts.part[2];
-    e->pending++;
+    add_bits(e->digit, EXACT_WIDE_DIGITS, &e->pending, x, bit, negative);
 }
 
 void exact_wide_add(struct exact_wide *e, double x)
 {
-    const unsigned least = EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT;
-    uint64_t bits = exact_bits(x);
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
+    const struct term t = term_of(x);
 
-    exact_wide_add_integer(e, mantissa, least + exponent - (exponent != 0), (int)(bits >> 63));
+    exact_wide_add_integer(e, t.magnitude, (unsigned)(t.exponent - EXACT_WIDE_LSB_EXPONENT),
+                           t.negative);
 }
 
 void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
@@ -178,14 +175,13 @@ void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
         wide_carry(e);
     e->pending += (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits = exact_bits(x[i]);
-        unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-        uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
+        const struct term t = term_of(x[i]);
         /* By halves of 32 and 21 bits: their products have 64, 53 and 42. */
-        uint64_t low = mantissa & UINT32_MAX, high = mantissa >> 32, middle = low * high;
+        uint64_t low = t.magnitude & UINT32_MAX, high = t.magnitude >> 32, middle = low * high;
         uint64_t lower = low * low + (middle << 33);
         uint64_t upper = high * high + (middle >> 31) + (lower < middle << 33);
-        unsigned bit = 2 * (exponent - (exponent != 0)), shift = bit % EXACT_DIGIT_BITS;
+        unsigned bit = (unsigned)(2 * t.exponent - EXACT_WIDE_LSB_EXPONENT);
+        unsigned shift = bit % EXACT_DIGIT_BITS;
         int64_t *digit = e->digit + bit / EXACT_DIGIT_BITS;
 
         digit[0] += (int64_t)(lower << shift & UINT32_MAX);

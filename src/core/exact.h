@@ -88,19 +88,6 @@ EXACT_SHARED struct exact_parts exact_split_integer(uint64_t x, unsigned bit, in
     return parts;
 }
 
-/* Splits a finite x into the digits of an accumulator, in the form of exact_split_integer.
-   `position` of the result is at most 63. */
-EXACT_SHARED struct exact_parts exact_split(double x)
-{
-    uint64_t bits = exact_bits(x);
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    uint64_t fraction = bits & 0xfffffffffffffu;
-    /* A subnormal has no hidden bit and the weight of exponent 1. */
-    uint64_t mantissa = fraction | (uint64_t)(exponent != 0) << 52;
-
-    return exact_split_integer(mantissa, exponent - (exponent != 0), (int)(bits >> 63));
-}
-
 /* Knuth's two-sum: returns the rounded a + b and sets *error to exactly what rounding lost, as
    long as nothing overflows (D. E. Knuth, The Art of Computer Programming, vol. 2, 4.2.2). */
 EXACT_SHARED double exact_two_sum(double a, double b, double *error)

@@ -12,23 +12,6 @@
 #include "core/exact.h"
 #include "core/order.h"
 
-/* magnitude 2^exponent, or its negative. */
-struct term {
-    uint64_t magnitude;
-    int exponent;
-    bool negative;
-};
-
-/* A finite number. */
-static inline struct term term_of(double x)
-{
-    const uint64_t bits = exact_bits(x);
-    const int field = (int)(bits >> 52 & 0x7ff);
-
-    return (struct term){(bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52,
-                         field - (field != 0) + EXACT_LSB_EXPONENT, bits >> 63 != 0};
-}
-
 /* An integer below 2^64 in magnitude. */
 static inline struct term term_of_integer(struct integer x)
 {

@@ -50,6 +50,7 @@ static void check_split(void)
     for (size_t i = 0; i < edge_count + ones_count + 20000; i++) {
         double value, parts[3], back;
         struct exact_parts split;
+        struct term term;
         bool fits = true;
 
         if (i < edge_count)
@@ -60,7 +61,9 @@ static void check_split(void)
         else
             value = random_finite(&r);
 
-        split = exact_split(value);
+        term = term_of(value);
+        split = exact_split_integer(term.magnitude, (unsigned)(term.exponent - EXACT_LSB_EXPONENT),
+                                    term.negative);
         for (int j = 0; j < 3; j++) {
             int64_t part = split.part[j];
 
