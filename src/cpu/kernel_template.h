@@ -60,10 +60,10 @@ static inline size_t chunk_head(const void *data, size_t size, size_t count)
                : (V_BYTES - over) / size;
 }
 
-/* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
-   with TAKE(p, n, first): n elements at p, of which the first has the index `first`. A macro, since
-   a function would have every kind of block put into it before it is seen which one is meant. */
-#define TAKE_CHUNK(size, lanes, block, TAKE)                                      \
+/* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`, by the
+   statement `take`: n elements at p, of which the first has the index `first`. A macro, since a function
+   would have every kind of block put into it before it is seen which one is meant. */
+#define TAKE_CHUNK(size, lanes, block, take)                                      \
     do {                                                                          \
         const size_t head = chunk_head(data, (size), count), rest = count - head; \
         const size_t whole = rest - rest % (lanes);                               \
@@ -73,8 +73,10 @@ static inline size_t chunk_head(const void *data, size_t size, size_t count)
         cpu_begin_chunk(r);                                                       \
         for (size_t i = 0; i < whole; i += (block)) {                             \
             const size_t n = whole - i < (block) ? whole - i : (block);           \
+            const unsigned char *p = x + i * (size);                              \
+            const uint64_t first = index + head + i;                              \
                                                                                   \
-            TAKE(x + i * (size), n, index + head + i);                            \
+            take;                                                                 \
         }                                                                         \
         cpu_end_chunk(r);                                                         \
         r->partial.count += whole;                                                \
@@ -84,19 +86,26 @@ static inline size_t chunk_head(const void *data, size_t size, size_t count)
 /* The arguments of a kernel, and of what it is made of. */
 #define CHUNK struct cpu_reducer *r, const void *data, size_t count, uint64_t index
 
-INLINE_TARGET void chunk_moments32(CHUNK, enum element_type type, unsigned finds)
-{
-#define TAKE(p, n, first) block_moments32(r, p, n, first, type, finds)
-    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
-#undef TAKE
-}
-
-INLINE_TARGET void chunk_float8(CHUNK, enum element_type type, unsigned finds)
-{
-#define TAKE(p, n, first) float8_group(r, p, n, first, type, finds &PARTIAL_SUM)
-    TAKE_CHUNK(1, V_BYTES, GROUP_BYTES, TAKE);
-#undef TAKE
-}
+/* A function that takes chunks in one way. */
+#define CHUNK_TAKER(name, size, lanes, block, take)                        \
+    INLINE_TARGET void name(CHUNK, enum element_type type, unsigned finds) \
+    {                                                                      \
+        (void)type;                                                        \
+        (void)finds;                                                       \
+        TAKE_CHUNK(size, lanes, block, take);                              \
+    }
+CHUNK_TAKER(chunk32, element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2,
+            block32(r, p, n, first, type, finds &PARTIAL_SUM))
+CHUNK_TAKER(chunk_moments32, element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2,
+            block_moments32(r, p, n, first, type, finds))
+CHUNK_TAKER(chunk64, sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2,
+            block64(r, p, n, first, finds &PARTIAL_SUM))
+CHUNK_TAKER(chunk_sum64, sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2,
+            block_sum64(r, p, n, first))
+CHUNK_TAKER(chunk_moments64, sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2,
+            block_moments64(r, p, n, first, finds))
+CHUNK_TAKER(chunk_float8, 1, V_BYTES, GROUP_BYTES,
+            float8_group(r, p, n, first, type, finds &PARTIAL_SUM))
 
 /* The sets of results that there are kernels for, a row each. */
 #define FINDS_EXTREMES PARTIAL_EXTREMES
@@ -123,59 +132,23 @@ _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds e
 #define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
 
-INLINE_TARGET void chunk32(CHUNK, enum element_type type, unsigned finds)
-{
-#define TAKE(p, n, first) block32(r, p, n, first, type, finds &PARTIAL_SUM)
-    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
-#undef TAKE
-}
-
-INLINE_TARGET void chunk64(CHUNK, enum element_type type, unsigned finds)
-{
-    (void)type;
-#define TAKE(p, n, first) block64(r, p, n, first, finds &PARTIAL_SUM)
-    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
-#undef TAKE
-}
-
-INLINE_TARGET void chunk_sum64(CHUNK, enum element_type type, unsigned finds)
-{
-    (void)type;
-    (void)finds;
-#define TAKE(p, n, first) block_sum64(r, p, n, first)
-    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
-#undef TAKE
-}
-
-INLINE_TARGET void chunk_moments64(CHUNK, enum element_type type, unsigned finds)
-{
-    (void)type;
-#define TAKE(p, n, first) block_moments64(r, p, n, first, finds)
-    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
-#undef TAKE
-}
-
 INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
     const bool far = finds != PARTIAL_SUM || count > NEAR_BYTES / size;
 
-#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds, far)
-    TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
-#undef TAKE
+    TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size,
+               integer_group(r, p, n, first, type, finds, far));
 }
 
 INLINE_TARGET void chunk_squares(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
 
-#define TAKE(p, n, first)                                            \
-    do {                                                             \
-        integer_group(r, p, n, first, type, finds &FINDS_SUM, true); \
-        integer_squares(r, p, n, type);                              \
-    } while (0)
-    TAKE_CHUNK(size, V_BYTES / size, SQUARES_BYTES / size, TAKE);
-#undef TAKE
+    TAKE_CHUNK(size, V_BYTES / size, SQUARES_BYTES / size, {
+        integer_group(r, p, n, first, type, finds & FINDS_SUM, true);
+        integer_squares(r, p, n, type);
+    });
 }
 
 /* For all types that are not floats of 16 bits and more. */
@@ -183,9 +156,7 @@ static void moments_others(CHUNK)
 {
     const size_t size = element_size(r->type);
 
-#define TAKE(p, n, first) cpu_take_moments(r, p, n, first)
-    TAKE_CHUNK(size, 1, GROUP_BYTES / size, TAKE);
-#undef TAKE
+    TAKE_CHUNK(size, 1, GROUP_BYTES / size, cpu_take_moments(r, p, n, first));
 }
 
 /* By the size of floats, in bytes. */
