@@ -34,6 +34,21 @@ PRESENT(h, vec, hmask)
 PRESENT(v, vec, vmask)
 PRESENT(w, wvec, wmask)
 
+/* Returns what `function` does of m, with vectors for its ranges, whose number is a constant where it is
+   small. */
+#define BY_RANGES(function, vector, m, ...)                                         \
+    do {                                                                            \
+        vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX]; \
+                                                                                    \
+        if ((m)->count == 1)                                                        \
+            return function(m, __VA_ARGS__, one, one + 1, 1);                       \
+        if ((m)->count == 2)                                                        \
+            return function(m, __VA_ARGS__, two[0], two[1], 2);                     \
+        if ((m)->count <= CPU_MISSING_FEW)                                          \
+            return function(m, __VA_ARGS__, few[0], few[1], CPU_MISSING_FEW);       \
+        return function(m, __VA_ARGS__, any[0], any[1], (m)->count);                \
+    } while (0)
+
 /* Leaves out elements of one size, by functions of the prefix p. */
 #define LEAVE_OUT(name, p, vector, mask, lane, signed_lane, load)                                  \
     static ALWAYS_INLINE SIMD_TARGET size_t name##_ranges(                                         \
@@ -82,15 +97,7 @@ PRESENT(w, wvec, wmask)
     static SIMD_TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,        \
                                    size_t count)                                                   \
     {                                                                                              \
-        vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX];                \
-                                                                                                   \
-        if (m->count == 1)                                                                         \
-            return name##_ranges(m, to, from, count, one, one + 1, 1);                             \
-        if (m->count == 2)                                                                         \
-            return name##_ranges(m, to, from, count, two[0], two[1], 2);                           \
-        if (m->count <= CPU_MISSING_FEW)                                                           \
-            return name##_ranges(m, to, from, count, few[0], few[1], CPU_MISSING_FEW);             \
-        return name##_ranges(m, to, from, count, any[0], any[1], m->count);                        \
+        BY_RANGES(name##_ranges, vector, m, to, from, count);                                      \
     }
 LEAVE_OUT(leave_out8, b, vec, bmask, uint8_t, int8_t, v_load_f32)
 LEAVE_OUT(leave_out16, h, vec, hmask, uint16_t, int16_t, v_load_f32)
@@ -147,17 +154,10 @@ LEAVE_OUT(leave_out64, w, wvec, wmask, uint64_t, int64_t, w_load)
     static SIMD_TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,      \
                                    size_t count, const void *other)                              \
     {                                                                                            \
-        vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX];              \
         lane bits;                                                                               \
                                                                                                  \
         memcpy(&bits, other, sizeof bits);                                                       \
-        if (m->count == 1)                                                                       \
-            return name##_ranges(m, to, from, count, bits, one, one + 1, 1);                     \
-        if (m->count == 2)                                                                       \
-            return name##_ranges(m, to, from, count, bits, two[0], two[1], 2);                   \
-        if (m->count <= CPU_MISSING_FEW)                                                         \
-            return name##_ranges(m, to, from, count, bits, few[0], few[1], CPU_MISSING_FEW);     \
-        return name##_ranges(m, to, from, count, bits, any[0], any[1], m->count);                \
+        BY_RANGES(name##_ranges, vector, m, to, from, count, bits);                              \
     }
 #define SELECT16(there, x, others) v_blend(h_lanes(there), x, others)
 #define TALLY16(count, there) h_sub(count, h_lanes(there))
