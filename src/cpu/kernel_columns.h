@@ -144,56 +144,6 @@ INLINE_TARGET vecd number64(const unsigned char *x, wvec *nan)
     return w_value(w_select(is_nan, w_set1(0), bits));
 }
 
-/* Adds with the errors of the additions. Sets which lanes are left as they were; whether some
-   are. With `nans`, of binary64, NaNs are counted there, and not added. */
-INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t rows, double *high,
-                               double *low, bool left[CPU_LANES_MAX], uint32_t *nans,
-                               enum element_type type)
-{
-    struct sums s[2] = {sums_none(), sums_none()};
-    double before[2][2 * W_LANES], bits[W_LANES];
-    wvec nan = w_set1(0);
-    uint64_t counts[W_LANES];
-    bool some = false;
-    vecd value[2];
-
-    for (int half = 0; half < HALVES(type); half++) {
-        s[half].high = load_sum(high + half * W_LANES);
-        s[half].low = load_sum(low + half * W_LANES);
-        d_store(before[0] + half * W_LANES, s[half].high);
-        d_store(before[1] + half * W_LANES, s[half].low);
-    }
-    for (size_t row = 0; row < rows; row++) {
-        if (type == ELEMENT_F64 && nans)
-            value[0] = number64(x + row * stride, &nan);
-        else
-            step_values(value, x + row * stride, type);
-        for (int half = 0; half < HALVES(type); half++)
-            sums_add(&s[half], value[half]);
-    }
-    for (int half = 0; half < HALVES(type); half++) {
-        d_store(high + half * W_LANES, s[half].high);
-        d_store(low + half * W_LANES, s[half].low);
-        some = some || w_any(s[half].left);
-    }
-    for (int half = 0; half < HALVES(type) && some; half++) {
-        d_store(bits, w_value(s[half].left));
-        for (int k = 0; k < W_LANES; k++) {
-            const int lane = half * W_LANES + k;
-
-            left[lane] = exact_bits(bits[k]) != 0;
-            high[lane] = left[lane] ? before[0][lane] : high[lane];
-            low[lane] = left[lane] ? before[1][lane] : low[lane];
-        }
-    }
-    if (type == ELEMENT_F64 && nans && w_any(nan)) {
-        v_store(counts, w_narrow(nan));
-        for (int lane = 0; lane < W_LANES; lane++)
-            nans[lane] += some && left[lane] ? 0 : (uint32_t)counts[lane];
-    }
-    return some;
-}
-
 /* The extremes of lanes of `bits`, by operations whose names begin with v. ELEMENT loads elements.
 
    take: a row's.
@@ -277,22 +227,59 @@ INLINE_TARGET bool step_keys(const unsigned char *x, size_t stride, size_t rows,
     return true;
 }
 
-/* Adds elements of a step, to no sums with `begin`, where they do not add up plainly: of the
-   columns from number `column` on, `rows` rows from the one number `row` on, which are at x. Those
-   of lanes that are left are handed over; `left` says which these are. Whether there are some. */
+/* Adds elements of a step with the errors of the additions, to no sums with `begin`: of the columns from
+   number `column` on, `rows` rows from the one number `row` on, which are at x. Lanes that are left stay
+   as they were, and their elements are handed over; `left` says which these are. Whether there are
+   some. With calls->nans, NaNs of binary64 are counted there, and not added. */
 INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row, size_t rows,
                               size_t column, const struct cpu_slice_results *to, bool begin,
                               bool left[CPU_LANES_MAX], const struct cpu_slice_calls *calls,
                               enum element_type type)
 {
     double *high = to->high + column, *low = to->low + column;
-    bool some;
+    uint32_t *const nans = calls->nans;
+    struct sums s[2] = {sums_none(), sums_none()};
+    double before[2][2 * W_LANES], bits[W_LANES];
+    wvec nan = w_set1(0);
+    uint64_t counts[W_LANES];
+    bool some = false;
+    vecd value[2];
 
-    for (int half = 0; begin && half < HALVES(type); half++)
-        d_store(high + half * W_LANES, d_set1(0));
     *to->low_used = true;
-    some = lanes_exact(x, stride, rows, high, low, left, calls->nans ? calls->nans + column : NULL,
-                       type);
+    for (int half = 0; half < HALVES(type); half++) {
+        s[half].high = begin ? d_set1(0) : load_sum(high + half * W_LANES);
+        s[half].low = load_sum(low + half * W_LANES);
+        d_store(before[0] + half * W_LANES, s[half].high);
+        d_store(before[1] + half * W_LANES, s[half].low);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        if (type == ELEMENT_F64 && nans)
+            value[0] = number64(x + i * stride, &nan);
+        else
+            step_values(value, x + i * stride, type);
+        for (int half = 0; half < HALVES(type); half++)
+            sums_add(&s[half], value[half]);
+    }
+    for (int half = 0; half < HALVES(type); half++) {
+        d_store(high + half * W_LANES, s[half].high);
+        d_store(low + half * W_LANES, s[half].low);
+        some = some || w_any(s[half].left);
+    }
+    for (int half = 0; half < HALVES(type) && some; half++) {
+        d_store(bits, w_value(s[half].left));
+        for (int k = 0; k < W_LANES; k++) {
+            const int lane = half * W_LANES + k;
+
+            left[lane] = exact_bits(bits[k]) != 0;
+            high[lane] = left[lane] ? before[0][lane] : high[lane];
+            low[lane] = left[lane] ? before[1][lane] : low[lane];
+        }
+    }
+    if (type == ELEMENT_F64 && nans && w_any(nan)) {
+        v_store(counts, w_narrow(nan));
+        for (size_t lane = 0; lane < W_LANES; lane++)
+            nans[column + lane] += some && left[lane] ? 0 : (uint32_t)counts[lane];
+    }
     for (size_t lane = 0; some && lane < STEP(type); lane++)
         if (left[lane])
             calls->left(calls->context, column + lane, row, rows);
