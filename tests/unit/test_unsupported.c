@@ -746,6 +746,12 @@ static void check_text(void)
          "0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n"
          "0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n",
          "a text file"},
+        /* In capital letters. */
+        {"TITLE     WATER STRUCTURE OF A HYDROPHOBIC PROTEIN\nATOM      1  N\n\n", "a text file"},
+        {"CODE,NAME\nA17,NORTH\nB4,EAST\n", "a text file"},
+        {"NAME\t= DEM\nDATAFORMAT\t= FLOAT\nCELLSIZE\t= 10\n", "a text file"},
+        {"C 1 CLIENT SYNTHETIC          COMPANY EXAMPLE", "a text file"},
+        {"Y\nN\nN\nY\nY\nY\nN\nN\nN\nY\n", "a text file"},
         /* Little of it. */
         {"1.5\n", "a text file of numbers"},
         {"1,2\n", "a text file of numbers"},
@@ -766,6 +772,7 @@ static void check_text(void)
         {"????????????????????????????????????????????????????????", ""},
         {"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", ""},
         {"text", ""},
+        {"ATOMATOMATOMATOMATOMATOMATOMATOMATOMATOMATOMATOMATOMATOM", ""},
         {"{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[", ""},
         /* Too little to tell, and what no text has. */
         {"1.5 2.5 ", ""},
@@ -919,6 +926,33 @@ static void check_small(void)
     tap_family_end(&family, "small arrays are nothing else");
 }
 
+/* Elements that differ in 6 bits, as numbers of like size may, after bytes that are text, or not. */
+static void check_neighbours(void)
+{
+    enum { ARRAYS = 5000, MOST = 512 };
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 56);
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
+        enum element_type type = (enum element_type)i;
+        size_t size = element_size(type);
+
+        for (unsigned k = 0; k < ARRAYS; k++) {
+            static double aligned[MOST];
+            unsigned char *bytes = (unsigned char *)aligned;
+            size_t count = 1 + rng_below(&rng, MOST);
+            uint64_t bits = k % 2 ? rng_next(&rng) : UINT64_C(0x4131324241373041);
+
+            bits |= UINT64_C(1) << (8 * size - 2); /* no tiny float */
+            for (size_t n = 0; n < count; n++)
+                element_store_bits(bytes + n * size, size, (bits | 63) - rng_below(&rng, 64));
+            check_data(&family, bytes, count, type, k % 4 > 1, "neighbours");
+        }
+    }
+    tap_family_end(&family, "neighbours are nothing else");
+}
+
 /* Records of Fortran with normal numbers, and what their first 4 KiB, or all of them, are found to
  * be.
  */
@@ -996,6 +1030,7 @@ int main(void)
     check_text();
     check_numbers();
     check_small();
+    check_neighbours();
     check_fortran();
     return tap_done();
 }

@@ -55,7 +55,7 @@
 #define MARK_BITS 160
 
 /* How characters are distributed: 10 log2(256 p), of all that are in a set. The sums of p are 1. */
-enum model { MODEL_NUMBERS, MODEL_JSON, MODEL_PROSE, MODEL_EITHER };
+enum model { MODEL_NUMBERS, MODEL_JSON, MODEL_PROSE, MODEL_CAPITALS, MODEL_EITHER };
 
 /* NOLINTNEXTLINE(misc-no-recursion): MODEL_EITHER asks for two others */
 static int ascii_bits(enum model model, unsigned char c)
@@ -73,6 +73,7 @@ static int ascii_bits(enum model model, unsigned char c)
                          {"etaoinsrh", 35},
                          {"bcdfgjklmpquvwxyz\n0123456789", 14},
                          {NULL, -14}},
+        [MODEL_CAPITALS] = {{" \n", 46}, {"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 22}, {NULL, -10}},
     };
 
     if (model == MODEL_EITHER) { /* numbers or prose, by even odds */
@@ -261,24 +262,27 @@ static bool has_tiny(const struct unsupported_input *in, size_t size)
     return false;
 }
 
-/* Whether elements of 2 bytes are too much alike to tell: their first bytes are text by chance
-   where the numbers are of like size, and then the others may be so, too. */
+/* Whether elements are too much alike to tell, as numbers of like size are, whose first bytes are text by chance,
+   and then the others may be so, too: one of 2 bytes has few values, or one of more bytes has more than twice as
+   many as any other. */
 static bool alike(const struct unsupported_input *in, size_t size)
 {
+    size_t element = element_formats[in->type].size, most = 0, next = 0;
+
     if (has_tiny(in, size))
         return false;
-    for (size_t column = 0; column < 2; column++) {
+    for (size_t column = 0; column < element; column++) {
         bool seen[256] = {false};
-        unsigned different = 0;
+        size_t different = 0;
 
-        for (size_t i = column; i < size; i += 2) {
+        for (size_t i = column; i < size; i += element) {
             different += !seen[in->bytes[i]];
             seen[in->bytes[i]] = true;
         }
-        if (different < 8)
-            return true;
+        next = different > most ? most : different > next ? different : next;
+        most = different > most ? different : most;
     }
-    return false;
+    return element == 2 ? next < 8 : 2 * next < most;
 }
 
 static size_t looked_at(const struct unsupported_input *in)
@@ -299,7 +303,7 @@ static bool no_chance(const struct unsupported_input *in, enum model model, bool
     bool lines, below;
     int sum = 0;
 
-    if (element == 2 && !in->torn && alike(in, size))
+    if (!in->torn && alike(in, size))
         return false;
     lines = find_table(in, size, &table);
     below = lines && table.heading > 0 && table.lines >= HEADING_LINES;
@@ -351,7 +355,8 @@ bool unsupported_is_text(const struct unsupported_input *in)
 {
     bool utf8;
 
-    return all_text(in, &utf8) && no_chance(in, MODEL_PROSE, utf8);
+    return all_text(in, &utf8) &&
+           (no_chance(in, MODEL_PROSE, utf8) || no_chance(in, MODEL_CAPITALS, utf8));
 }
 
 /* Lines of numbers below a heading. */
@@ -361,7 +366,7 @@ bool unsupported_is_table(const struct unsupported_input *in)
     bool utf8;
 
     return all_text(in, &utf8) && find_table(in, looked_at(in), &table) &&
-           (no_chance(in, MODEL_EITHER, utf8) || no_chance(in, MODEL_PROSE, utf8));
+           (no_chance(in, MODEL_EITHER, utf8) || unsupported_is_text(in));
 }
 
 static size_t skip_space(const struct unsupported_input *in, size_t i)
