@@ -60,6 +60,11 @@ shell 'cat x.ni1 | gpureduce'
 fails 'x.ni1 in a pipe' "standard input: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy $raw"
 { printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
 refuses x.tar "a tar archive; try: tar -xOf x.tar x | gpureduce $raw"
+{ head -c 32768 /dev/zero && printf '\1CD001\1' && head -c 34809 /dev/zero; } >x.iso
+refuses x.iso "an ISO 9660 image; try: bsdtar -xOf x.iso MEMBER | gpureduce $raw"
+{ head -c 32768 /dev/zero && printf '\1CD0' && head -c 34812 /dev/zero; } >zeros
+run -q -o count zeros
+is 'zeros that are no image' 0 16896
 # What is a .npy file, too, is that.
 npy 1 "$(npy_header '<f4' '(128,)')" >header
 size=$(wc -c <header)

@@ -190,6 +190,18 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
                "", "MEMBER");
 }
 
+/* A volume of ISO 9660 after 32 KiB of zeros. Its sectors are of 2 KiB. */
+static bool is_iso(const struct unsupported_input *in)
+{
+    unsigned char volume[6];
+
+    for (size_t i = 0; i < UNSUPPORTED_HEAD; i++)
+        if (in->bytes[i] != 0)
+            return false;
+    return in->total % 2048 == 0 && read_bytes(in, 32768, volume, sizeof volume) &&
+           memcmp(volume, "\1CD001", sizeof volume) == 0;
+}
+
 /*
  * Python, machine learning and tables.
  */
@@ -761,6 +773,8 @@ static const struct unsupported table[] = {
         .least = 22, NOTHING), ROW("a tar archive", "", AT(257, "ustar\0"),
         COMMAND("tar -xOf FILE {}"), .least = 512, .detail = say_tar_member),
     OR("", AT(257, "ustar "), .least = 512), OR("", TEST(512, is_old_tar)),
+    ROW("an ISO 9660 image", "\0\0\0\0", TEST(UNSUPPORTED_HEAD, is_iso),
+        COMMAND("bsdtar -xOf FILE MEMBER")),
     ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER")),
     ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER")),
     ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER")),
