@@ -159,8 +159,9 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     return true;
 }
 
-/* Whether the partial results hold what the operations take, and what rows are compared by. */
-static bool is_held(const struct merge *m, const struct merged *a)
+/* Whether the partial results hold what the operations take, and what rows are compared by. The first that
+   lack data have an error, and *lacking counts all of them. */
+static bool is_held(const struct merge *m, const struct merged *a, size_t *lacking)
 {
     const struct options *options = m->options;
     const struct operation *compared[ROWS_OPERATIONS_MAX];
@@ -177,7 +178,8 @@ static bool is_held(const struct merge *m, const struct merged *a)
                                  name_both(name, a->input, a->array));
         if (!(scale_wants(&a->scale, op->wants) & ~a->holds) || operation_quantile(op))
             continue;
-        return message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
+        return (*lacking)++ == 0 &&
+               message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
                              show_place(m, a->lacks, place), op->name);
     }
     return true;
@@ -185,12 +187,17 @@ static bool is_held(const struct merge *m, const struct merged *a)
 
 static bool check(const struct merge *m)
 {
+    size_t lacking = 0;
     bool good = true;
 
     if (m->merger.count == 0)
         return message_error(EXIT_FAILED, "there are no partial results to merge");
     for (size_t i = 0; i < m->merger.count; i++)
-        good = is_complete(m, &m->merger.merged[i]) && is_held(m, &m->merger.merged[i]) && good;
+        good = is_complete(m, &m->merger.merged[i]) && is_held(m, &m->merger.merged[i], &lacking) &&
+               good;
+    if (lacking > 1)
+        message_error(EXIT_FAILED, "%zu other partial result%s data, too", lacking - 1,
+                      lacking == 2 ? " lacks" : "s lack");
     return good;
 }
 

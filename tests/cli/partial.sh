@@ -474,6 +474,17 @@ run --partial -o min large
 cp out minimum
 run --merge minimum
 fails 'an operation that is not held is refused' 'minimum:1: lacks the data for sum; give --partial the same --op'
+cp large large.2
+cp large large.3
+run --partial -o min large large.2
+cp out minima
+run --merge minima
+fails 'once, with a count of others' 'minima:1: lacks the data for sum; give --partial the same --op
+gpureduce: 1 other partial result lacks data, too'
+run --partial -o min large large.2 large.3
+cp out minima
+run --merge minima
+ok 'which may be several' grep -qx 'gpureduce: 2 other partial results lack data, too' err
 run --merge -q -o max,range minimum
 ok 'one that is, is not' test "$status:$(wc -l <out)" = 0:2
 run --partial -o $all large
