@@ -448,6 +448,7 @@ static ptrdiff_t read_in_order(struct gzip *g, unsigned char *buffer, size_t siz
 static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
 {
     struct gzip *g = (struct gzip *)r;
+    ptrdiff_t got;
 
     size = size < READ_MOST ? size : READ_MOST;
     while (!g->piece) {
@@ -456,6 +457,7 @@ static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
 
         if (source_failed(g->base.source))
             return -1;
+        r->at_end = !group;
         if (!group)
             return 0;
         if (group->state == GROUP_IN_TURN) {
@@ -480,7 +482,9 @@ static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
     }
     if (g->why)
         (void)wrong(g, g->why);
-    return g->why ? -1 : read_in_order(g, buffer, size);
+    got = g->why ? -1 : read_in_order(g, buffer, size);
+    r->at_end = got == 0;
+    return got;
 }
 
 UNCHECKED static void gzip_close(struct reader *r)

@@ -230,6 +230,15 @@ ok 'raw' grep -q '"format": "gzip"' out
 copy out raw.json
 run --check raw.json
 ok 'raw, and --check' test "$status" = 0
+# Formats that the length of the file tells.
+{ printf '\134\1\0\0' && head -c 36 /dev/zero && printf '\3\0' && head -c 306 /dev/zero; } | gzip -n >analyze.gz
+printf '1.5\n' | gzip -n >text.gz
+for file in 'analyze.gz an Analyze header' 'text.gz a text file of numbers'; do
+    run "${file%% *}"
+    fails_like "${file#* }" "$(echo "$file" | sed 's/ /: /'), compressed by gzip; .*"
+    shell "cat ${file%% *} | gpureduce"
+    fails_like "${file#* } in a pipe" "standard input: ${file#* }, compressed by gzip; .*"
+done
 : >empty.gz
 run -q empty.gz
 fails 'an empty file' 'empty.gz: is empty, but its name is that of a format (--format=raw reads it as no elements)'
