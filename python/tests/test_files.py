@@ -80,6 +80,21 @@ def test_arrays_that_are_skipped(arrays):
         assert {one.filename for one in warned} == {__file__}
 
 
+@pytest.mark.filterwarnings("error")
+def test_warnings_once(arrays, tmp_path):
+    """An input warns when it is opened, and no more when it is reduced."""
+    np.save(tmp_path / "tail.npy", np.arange(6.0))
+    with open(tmp_path / "tail.npy", "ab") as file:
+        file.write(b"tail")
+    np.arange(1000.0).tofile(tmp_path / "f64.f32")
+    for path in (arrays, tmp_path / "tail.npy", tmp_path / "f64.f32"):
+        with pytest.warns(gr.GpureduceWarning) as warned:
+            f = gr.open(path)
+        assert len(warned) == 1, path
+        for call in (f[0].sum, f[0].median, lambda: f[0].max(axis=0), lambda: f[0].reduce("digest"), f.summary):
+            call()
+
+
 def test_the_line_that_a_warning_is_of(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.ones((2, 3)))
     a = gr.open(tmp_path / "x.npy")[0]

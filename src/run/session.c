@@ -628,7 +628,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.arrays_in_order = !in->array && takes_in_order(session);
     options.whole_most = in->array || !uses_keys(session) ? 0 : PASS_KEYS_MAX;
     options.whole_many = whole_many(session);
-    options.reopened = in->opened;
+    options.reopened = options.reopened || in->opened;
     options.earlier = &in->file;
     options.true_indices = in->array ? needs_indices(session->options)
                                      : (session->options->wants & PARTIAL_DIGEST) != 0;

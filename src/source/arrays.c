@@ -211,7 +211,7 @@ static bool pick(struct source *s)
         }
         s->info.pick_total++;
     }
-    if (s->options.part.begin > 0) /* of all who read parts, one warns */
+    if (s->options.part.begin > 0 || s->options.reopened) /* of all who read parts, one warns */
         return true;
     warn_all(s, skipped, "skipped ");
     warn_all(s, ignored, "ignored attributes of ");
@@ -272,7 +272,7 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
         else if (others++ == 0 || strcmp(name, first) < 0)
             first = name;
     }
-    if (others > 0)
+    if (others > 0 && !s->options.reopened)
         log_warn(s->options.log, s->name, NO_ADVICE,
                  "array %s: %s does not place it in this file%s", name_array(shown, first),
                  index->name, others > 1 ? ", nor others" : "");

@@ -1269,7 +1269,7 @@ bool file_layout(struct source *s)
     available = source_whole_elements(s, s->info.input_bytes - s->data_offset);
     if (s->stated != SOURCE_UNKNOWN && s->stated <= available)
         behind = s->info.input_bytes - s->data_offset - s->stated * s->info.element_size;
-    if (behind > 0)
+    if (behind > 0 && !s->options.reopened)
         log_warn(s->options.log, s->name, NO_ADVICE, "ignoring %" PRIu64 " byte%s after the array",
                  behind, plural(behind));
     if (s->info.elements > available)
