@@ -27,39 +27,40 @@
 
 _Static_assert(FORMATS_HEAD <= READER_PUSHED_MAX, "what is read goes back to the reader");
 
-/* Raw elements are what the options say. */
-static bool layout_raw(struct source *s, struct reader *reader, const unsigned char *prefix,
-                       size_t had)
+/* Warns if the first elements, in so many bytes, do not look like those of their type. */
+static void doubt(const struct source *s, const unsigned char *first, size_t size, bool big)
 {
-    const enum element_order order = s->options.record.order;
-    bool big = (order == ELEMENT_ORDER_UNSAID ? s->options.order : order) == ELEMENT_ORDER_BIG;
     struct advice better = {.kind = ADVICE_NONE};
-    bool nans = false;
 
-    reader_push(reader, prefix, had);
-    s->info.type = s->options.type;
-    s->info.swap = big != element_host_is_big();
-    s->data_offset = s->options.skip;
-    if (s->options.plausibility && !s->options.reopened && s->options.skip < had &&
-        s->options.record.bytes == 0) {
-        const unsigned char *first = prefix + s->options.skip;
-        size_t size = had - (size_t)s->options.skip;
-
-        if (s->options.length < size / element_size(s->options.type))
-            size = (size_t)s->options.length * element_size(s->options.type);
-        (void)plausibility_better(first, size, s->options.type, big, &better);
-        nans = plausibility_nans(first, size, s->options.type, big);
-    }
+    if (s->options.length < size / element_size(s->options.type))
+        size = (size_t)s->options.length * element_size(s->options.type);
+    (void)plausibility_better(first, size, s->options.type, big, &better);
     if (better.kind != ADVICE_NONE)
         log_warn(s->options.log, s->name, better, "the elements do not look like %s%s",
                  element_size(s->options.type) == 1 ? ""
                  : big                              ? "big-endian "
                                                     : "little-endian ",
                  element_name(s->options.type));
-    else if (nans)
+    else if (plausibility_nans(first, size, s->options.type, big))
         log_warn(s->options.log, s->name, (struct advice){.kind = ADVICE_OTHER_TYPE},
                  "many different NaNs: the elements do not look like %s",
                  element_name(s->options.type));
+}
+
+/* Raw elements are what the options say. */
+static bool layout_raw(struct source *s, struct reader *reader, const unsigned char *prefix,
+                       size_t had)
+{
+    const enum element_order order = s->options.record.order;
+    bool big = (order == ELEMENT_ORDER_UNSAID ? s->options.order : order) == ELEMENT_ORDER_BIG;
+
+    reader_push(reader, prefix, had);
+    s->info.type = s->options.type;
+    s->info.swap = big != element_host_is_big();
+    s->data_offset = s->options.skip;
+    if (s->options.plausibility && !s->options.reopened && s->options.skip < had &&
+        s->options.record.bytes == 0)
+        doubt(s, prefix + s->options.skip, had - (size_t)s->options.skip, big);
     return true;
 }
 
@@ -97,6 +98,8 @@ static struct unsupported_input describe(struct source *s, const struct reader *
 static bool layout_fortran(struct source *s, struct reader *reader, const unsigned char *prefix,
                            size_t had)
 {
+    unsigned char numbers[UNSUPPORTED_HEAD];
+
     reader_push(reader, prefix, had);
     s->info.type = s->options.type;
     s->data_offset = s->options.skip;
@@ -109,6 +112,11 @@ static bool layout_fortran(struct source *s, struct reader *reader, const unsign
         s->fortran.unseen = !unsupported_find_markers(&in, s->options.order, &s->fortran.marker,
                                                       &s->fortran.big_endian);
         s->fortran.guessed = s->fortran.unseen && s->options.order == ELEMENT_ORDER_UNSAID;
+        if (s->options.plausibility && !s->options.reopened && !s->fortran.unseen &&
+            s->options.record.bytes == 0)
+            doubt(s, numbers,
+                  unsupported_take_numbers(&in, s->fortran.marker, s->fortran.big_endian, numbers),
+                  s->fortran.big_endian);
     }
     s->info.swap = s->fortran.big_endian != element_host_is_big();
     return true;

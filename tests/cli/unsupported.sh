@@ -311,6 +311,11 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 done >small.records
 run small.records
 ok 'records of few doubles' grep -q 'gpureduce --format=fortran -t f64 small.records (' err
+for file in one.records small.records; do
+    warns "$file: the elements do not look like little-endian f32; try -t f64" --format=fortran $file
+    run -q -o sum --format=fortran -t f64 $file
+    ok "$file has no doubts" test ! -s err
+done
 like='normal.f64: the elements do not look like little-endian f32; try -t f64'
 for options in '' --json --tsv --format=raw --total --axis=0 '--length=1000' '--partial' -j1 '--nan=skip' -v; do
     # shellcheck disable=SC2086 # none or one

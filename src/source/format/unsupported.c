@@ -628,22 +628,21 @@ bool unsupported_find_markers(const struct unsupported_input *in, enum element_o
     return true;
 }
 
-/* Copies the numbers at the beginning, without the markers between them. Returns their bytes. */
-static size_t take_numbers(const struct unsupported_input *in, const struct fortran *f,
-                           unsigned char numbers[UNSUPPORTED_HEAD])
+size_t unsupported_take_numbers(const struct unsupported_input *in, unsigned marker, bool big,
+                                unsigned char numbers[UNSUPPORTED_HEAD])
 {
     size_t taken = 0;
 
-    for (uint64_t at = 0; at + f->marker < in->size && taken < UNSUPPORTED_HEAD;) {
-        const uint64_t length = bytes_number(in->bytes + at, f->marker, f->big) & (UINT64_MAX >> 2);
-        const uint64_t there = in->size - at - f->marker;
+    for (uint64_t at = 0; at + marker < in->size && taken < UNSUPPORTED_HEAD;) {
+        const uint64_t length = bytes_number(in->bytes + at, marker, big) & (UINT64_MAX >> 2);
+        const uint64_t there = in->size - at - marker;
         size_t some = UNSUPPORTED_HEAD - taken;
 
         some = length < some ? (size_t)length : some;
         some = there < some ? (size_t)there : some;
-        memcpy(numbers + taken, in->bytes + at + f->marker, some);
+        memcpy(numbers + taken, in->bytes + at + marker, some);
         taken += some;
-        at += 2 * (uint64_t)f->marker + length;
+        at += 2 * (uint64_t)marker + length;
     }
     return taken;
 }
@@ -657,7 +656,7 @@ static enum element_type record_type(const struct unsupported_input *in, const s
 
     if (in->type != ELEMENT_F32 || f->first % sizeof(double) != 0)
         return in->type;
-    size = take_numbers(in, f, numbers);
+    size = unsupported_take_numbers(in, f->marker, f->big, numbers);
     return plausibility_better(numbers, size, ELEMENT_F32, f->big, &better) &&
                    !plausibility_better(numbers, size, ELEMENT_F64, f->big, &better)
                ? ELEMENT_F64

@@ -54,6 +54,11 @@ const struct unsupported *unsupported_find(const struct unsupported_input *in, s
 bool unsupported_find_markers(const struct unsupported_input *in, enum element_order order,
                               unsigned *marker, bool *big);
 
+/* Copies the numbers at the beginning of Fortran's records, without the markers between them. Returns their
+   bytes. */
+size_t unsupported_take_numbers(const struct unsupported_input *in, unsigned marker, bool big,
+                                unsigned char numbers[UNSUPPORTED_HEAD]);
+
 /* Room for the text of unsupported_advise. */
 #define UNSUPPORTED_TEXT_MAX ((size_t)1280)
 
