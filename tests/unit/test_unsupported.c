@@ -736,6 +736,12 @@ static void check_text(void)
          "a text file"},
         {"{\"values\": [1.5, 2.5, 3.5, 4.5, 5.5]}\n", "a JSON file"},
         {"[[1.5, 2.5], [3.5, 4.5], [5.5, 6.5], [7.5, 8.5], [9.5]]", "a JSON file"},
+        {"[{\"NAME\":\"QUARTZ\",\"CODE\":\"QZ\"},{\"NAME\":\"X\"}]\n", "a JSON file"},
+        {"[true, false, null, true, false, null]\n", "a JSON file"},
+        /* Brackets of something else. */
+        {"[section]\nname = value\nother = 17\n\n", "a text file"},
+        {"[2026-01-01 12:00] the reader went wrong\n", "a text file"},
+        {"{'a': [1.5, 2.5], 'bc': [3.5, 4.5, 57.5]}", "a text file"},
         /* Repetitions, with and without a heading. */
         {"1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n", "a text file of numbers"},
         {"0.0,0.0,0.0,0.0\n0.0,0.0,0.0,0.0\n", "a text file of numbers"},

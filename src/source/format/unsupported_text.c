@@ -351,12 +351,47 @@ bool unsupported_is_numbers(const struct unsupported_input *in)
            (no_chance(in, MODEL_NUMBERS, true) || no_chance(in, MODEL_PROSE, true));
 }
 
+static size_t skip_space(const struct unsupported_input *in, size_t i)
+{
+    while (i < in->size && isspace(in->bytes[i]))
+        i++;
+    return i;
+}
+
 bool unsupported_is_text(const struct unsupported_input *in)
 {
+    const size_t i = skip_space(in, 0);
     bool utf8;
 
     return all_text(in, &utf8) &&
-           (no_chance(in, MODEL_PROSE, utf8) || no_chance(in, MODEL_CAPITALS, utf8));
+           (no_chance(in, MODEL_PROSE, utf8) || no_chance(in, MODEL_CAPITALS, utf8) ||
+            ((BEGINS(in, i, "{") || BEGINS(in, i, "[")) && no_chance(in, MODEL_JSON, utf8)));
+}
+
+/* Whether the inner of a list of JSON may begin at i. */
+static bool is_list(const struct unsupported_input *in, size_t i)
+{
+    static const char *const begin[] = {"\"", "{", "[", "]", "true", "false", "null", "NaN"};
+    size_t end = i;
+
+    for (size_t k = 0; k < sizeof begin / sizeof *begin; k++)
+        if (begins(in, i, begin[k], strlen(begin[k])))
+            return true;
+    while (end < in->size && in->bytes[end] != 0 && strchr("+-.0123456789Ee", in->bytes[end]))
+        end++;
+    end = skip_space(in, end);
+    return end == in->size || (end > i && strchr(",]", in->bytes[end]));
+}
+
+/* Settings begin with brackets, too, and so do the lines of many logs. */
+bool unsupported_is_json(const struct unsupported_input *in)
+{
+    const size_t first = skip_space(in, 0), i = skip_space(in, first + 1);
+
+    return (BEGINS(in, first, "{")   ? BEGINS(in, i, "\"") || BEGINS(in, i, "}")
+            : BEGINS(in, first, "[") ? is_list(in, i)
+                                     : false) &&
+           unsupported_is_text(in);
 }
 
 /* Lines of numbers below a heading. */
@@ -367,22 +402,6 @@ bool unsupported_is_table(const struct unsupported_input *in)
 
     return all_text(in, &utf8) && find_table(in, looked_at(in), &table) &&
            (no_chance(in, MODEL_EITHER, utf8) || unsupported_is_text(in));
-}
-
-static size_t skip_space(const struct unsupported_input *in, size_t i)
-{
-    while (i < in->size && isspace(in->bytes[i]))
-        i++;
-    return i;
-}
-
-bool unsupported_is_json(const struct unsupported_input *in)
-{
-    const size_t i = skip_space(in, 0);
-    bool utf8;
-
-    return (BEGINS(in, i, "{") || BEGINS(in, i, "[")) && all_text(in, &utf8) &&
-           (no_chance(in, MODEL_JSON, utf8) || no_chance(in, MODEL_PROSE, utf8));
 }
 
 /* The end of the first value of JSON, which begins at i; that of all bytes if it goes on there. */
