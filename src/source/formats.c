@@ -540,6 +540,8 @@ const struct container_format *formats_find_container(struct source *s, struct r
     size_t had = 0, wanted = NPY_PREFIX_MAX;
     ptrdiff_t got;
 
+    if (s->pair_size > 0)
+        return &container_nifti;
     if (asked && asked->id != SOURCE_NPY)
         return NULL;
     while ((got = fill_head(s, reader, head, had, wanted)) > (ptrdiff_t)had) {

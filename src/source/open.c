@@ -18,6 +18,7 @@
 #include "source/arrays.h"
 #include "source/compressed.h"
 #include "source/format/containers.h"
+#include "source/format/inflate.h"
 #include "source/formats.h"
 #include "source/kinds.h"
 #include "source/reader.h"
@@ -65,6 +66,23 @@ static const struct container_format *find_directory(const struct source *s)
                                                           : NULL;
 }
 
+/* Reads the first bytes of NIfTI's header, which gzip may have compressed. Returns how many, or -1. */
+static ssize_t read_header(int fd, void *bytes, size_t size)
+{
+    unsigned char packed[4096];
+    const ssize_t got = pread(fd, packed, sizeof packed, 0);
+    size_t in = got > 0 ? (size_t)got : 0;
+    struct inflate *z = inflate_recognise_gzip(packed, in) ? inflate_open() : NULL;
+    bool good, ended;
+
+    if (!z)
+        return pread(fd, bytes, size, 0);
+    inflate_begin_stream(z, true);
+    good = inflate_stream(z, packed, &in, bytes, &size, &ended);
+    inflate_close(z);
+    return good ? (ssize_t)size : -1;
+}
+
 /* Finds a pair of NIfTI's files, of which the path names either: puts the first bytes of the header into
    s->pair, and has s->fd be the image. False if the image cannot be opened. */
 static bool open_pair(struct source *s)
@@ -72,17 +90,17 @@ static bool open_pair(struct source *s)
     const bool any =
         s->options.format == SOURCE_AUTO || arrays_asked(&s->options) == &container_nifti;
     char other[PATH_MAX];
-    bool image;
+    const char *const end = s->close_fd && any ? operand_pair(s->path, other) : NULL;
+    const bool image = end && *end == 'h';
     ssize_t got;
     int fd;
 
-    if (!s->close_fd || !any || !operand_pair(s->path, other))
+    if (!end)
         return true;
-    image = other[strlen(other) - 1] == 'r';
     fd = image ? open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : s->fd;
     if (fd < 0)
         return true; /* see operand_pair */
-    got = pread(fd, s->pair, sizeof s->pair, 0);
+    got = read_header(fd, s->pair, sizeof s->pair);
     s->pair_size = got > 0 && nifti_is_pair(s->pair, (size_t)got, false) ? (size_t)got : 0;
     if (!image && s->pair_size > 0) {
         s->fd = open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -515,7 +533,8 @@ static bool open_container(struct source *s, const struct container_format *form
                            struct reader *reader, unsigned workers)
 {
     s->zstd.stop = SOURCE_UNKNOWN;
-    if (format->in_order && (s->options.arrays_in_order || s->options.headers_only)) {
+    if (format->in_order && s->pair_size == 0 &&
+        (s->options.arrays_in_order || s->options.headers_only)) {
         reader = reader ? reader : open_decoder(s, workers);
         if (!reader || !arrays_layout_in_order(s, format, &reader))
             return false;
@@ -562,6 +581,14 @@ static bool open_zstd(struct source *s, unsigned workers)
     return open_container(s, s->inner, NULL, workers);
 }
 
+/* Whether the input is the image of a pair whose names do not say that it is compressed. */
+static bool is_plain_pair(const struct source *s)
+{
+    const size_t length = strlen(s->path);
+
+    return s->pair_size > 0 && strcmp(s->path + length - 3, ".gz") != 0;
+}
+
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
 static bool begin_format(struct source *s)
 {
@@ -569,7 +596,7 @@ static bool begin_format(struct source *s)
         return true;
     if (s->has_size && !s->head && !read_head(s))
         return false;
-    if (s->options.array || s->pair_size > 0)
+    if (s->options.array || is_plain_pair(s))
         return true;
     s->reader = input_reader_open(s, 0);
     return s->reader && formats_detect_compression(s, s->reader);
@@ -594,7 +621,7 @@ static bool open_format(struct source *s, unsigned workers)
     s->reader = NULL;
     if (s->options.view)
         return memory_source_open(s, workers);
-    if (s->options.array || s->directory || s->pair_size > 0)
+    if (s->options.array || s->directory || is_plain_pair(s))
         return open_plain_file(s, workers);
     if (!can_be_read(s)) {
         reader->close(reader);

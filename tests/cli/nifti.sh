@@ -129,6 +129,25 @@ if has_zlib; then
         'alone.img.gz: an image whose header cannot be read: alone.hdr: No such file or directory (--format=raw+gzip reads it as raw numbers)'
     run -q -o sum -t u8 --format=raw+gzip pair.img.gz
     is 'raw, compressed' 0 516
+    gzip -c pair.hdr >pair.hdr.gz
+    for options in '-o sum,count' '-o median' '--axis=0 -o sum' '--list' '-o digest'; do
+        for name in pair.hdr pair.img; do
+            run $options --tsv $name
+            sed 's/\t0$/\tNA/' out >wanted
+            run $options --tsv $name.gz
+            ok "$name.gz $options" test "$status:$(sed "s/$name.gz/$name/" out | cmp wanted - 2>&1)" = 0:
+        done
+    done
+    run --diff pair.hdr pair.img.gz
+    is 'compressed, --diff' 0 '' '*'
+    head -c 20 pair.img.gz >cut.img.gz
+    cp pair.hdr.gz cut.hdr.gz
+    run cut.hdr.gz
+    fails_like 'a compressed image that is cut off' 'cut.hdr.gz: byte 20: .*'
+    rm cut.img.gz
+    run cut.hdr.gz
+    fails 'a compressed header without its image' \
+        'cut.hdr.gz: a NIfTI header; its image cut.img.gz: No such file or directory'
 fi
 printf 'ENVI' >lone.hdr
 run -q -o sum -t i16 lone.img
