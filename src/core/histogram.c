@@ -375,16 +375,32 @@ static void plan_integers32(struct tally_plan *plan)
     plan->margin32 = (float)(2 * wrong);
 }
 
+/* The integer of a type that an edge is; not known if it is none. */
+static struct integer edge_integer(enum element_type type, double edge)
+{
+    const bool known = fabs(edge) < 0x1p53 && edge == trunc(edge) &&
+                       edge >= order_value(type, order_least(type)) &&
+                       edge <= order_value(type, order_greatest(type));
+
+    return (struct integer){
+        .low = known ? (uint64_t)fabs(edge) : 0, .negative = known && edge < 0, .known = known};
+}
+
 /* The bins of integers. */
 static bool plan_integers(struct tally_plan *plan, const struct histogram_range *range)
 {
     uint64_t *bound = calloc((size_t)plan->bins + 1, sizeof *bound);
+    struct histogram_range whole = *range;
 
     plan->bound_key = bound;
     if (!bound)
         return false;
-    if (range->low_integer.known && !range->scale.given)
-        bound_elements(bound, plan, range);
+    if (!range->low_integer.known) {
+        whole.low_integer = edge_integer(plan->type, range->low);
+        whole.high_integer = edge_integer(plan->type, range->high);
+    }
+    if (whole.low_integer.known && whole.high_integer.known && !range->scale.given)
+        bound_elements(bound, plan, &whole);
     else
         bound_integers(bound, plan, range);
     if (plan->reached == 0)

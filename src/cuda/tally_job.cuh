@@ -40,7 +40,7 @@ struct tally_job {
     struct cuda_rows rows;
     uint64_t count; /* elements */
     bool swap;
-    unsigned size; /* counters */
+    unsigned size, counters; /* of `counts`, and of a block, which are as many but for near integers */
     unsigned long long *counts;
     unsigned copies; /* wide counters: of each, a power of two up to 32 */
 
@@ -273,7 +273,7 @@ struct tally_wide {
 #ifdef __CUDA_ARCH__
         own = (uint32_t)__cvta_generic_to_shared(memory + copy);
 #endif
-        for (unsigned i = threadIdx.x; i < job->size * copies; i += TALLY_THREADS)
+        for (unsigned i = threadIdx.x; i < job->counters * copies; i += TALLY_THREADS)
             memory[i] = 0;
         __syncthreads();
     }
@@ -301,17 +301,17 @@ struct tally_wide {
     {
     }
 
-    __device__ __forceinline__ void end(const struct tally_job *job)
+    template <typename Counter> __device__ __forceinline__ void end(const struct tally_job *job)
     {
         __syncthreads();
-        for (unsigned i = threadIdx.x; i < job->size; i += TALLY_THREADS) {
+        for (unsigned i = threadIdx.x; i < job->counters; i += TALLY_THREADS) {
             unsigned long long n = 0;
 
             /* Each lane begins with a copy of its own: they would all be in one bank. */
             for (unsigned c = 0; c < copies; c++)
                 n += memory[i * copies + ((c + copy) & (copies - 1))];
             if (n > 0)
-                atomicAdd(job->counts + i, n);
+                atomicAdd(job->counts + Counter::place(job, i), n);
         }
     }
 };
@@ -358,7 +358,7 @@ struct tally_packed {
         __syncthreads();
     }
 
-    __device__ __forceinline__ void end(const struct tally_job *job)
+    template <typename Counter> __device__ __forceinline__ void end(const struct tally_job *job)
     {
         __syncthreads();
         for (unsigned i = threadIdx.x; i < job->size; i += TALLY_THREADS) {
@@ -390,7 +390,7 @@ struct tally_remote {
     {
     }
 
-    __device__ __forceinline__ void end(const struct tally_job *)
+    template <typename Counter> __device__ __forceinline__ void end(const struct tally_job *)
     {
     }
 };

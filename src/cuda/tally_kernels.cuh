@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
             g.fetch(&job, next);
         counters.between();
     }
-    counters.end(&job);
+    counters.template end<Counter>(&job);
     if (Counter::SPECIAL)
         for (int i = 0; i < 2; i++) {
             const unsigned n = tally_add_warp(special[i]);
@@ -105,8 +105,18 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
         }
 }
 
-/* Those that count no special elements. */
-struct tally_plainly {
+/* Those whose counters are the counts, wherever there is room for them. */
+struct tally_direct {
+    static const bool WIDE = false;
+
+    __device__ static __forceinline__ unsigned place(const struct tally_job *, unsigned counter)
+    {
+        return counter;
+    }
+};
+
+/* And that count no special elements. */
+struct tally_plainly : tally_direct {
     static const bool SPECIAL = false;
 
     template <typename Group>
@@ -151,7 +161,7 @@ __device__ static __forceinline__ void tally_count_nans(const Group *g, int j, u
 }
 
 /* Words: the upper bits. */
-template <int BYTES> struct tally_word {
+template <int BYTES> struct tally_word : tally_direct {
     static const int SIZE = BYTES;
     static const bool SPECIAL = true;
 
@@ -242,7 +252,7 @@ __device__ static __forceinline__ unsigned tally_guess32(const struct tally_job 
     return __float_as_uint(rounded);
 }
 
-struct tally_bin_f32 {
+struct tally_bin_f32 : tally_direct {
     static const int SIZE = 4;
     static const bool SPECIAL = true;
 
@@ -274,7 +284,7 @@ template <> struct tally_guess<tally_bin_f32> {
     }
 };
 
-struct tally_bin_f64 {
+struct tally_bin_f64 : tally_direct {
     static const int SIZE = 8;
     static const bool SPECIAL = true;
 
@@ -323,6 +333,41 @@ template <> struct tally_guess<tally_bin_integer<4>> {
         const float distance = (float)(key - first);
 
         return tally_guess32(job, key >= first ? distance : -FLT_MAX, sure);
+    }
+};
+
+/* Bins of integers that are near to one another: each has a counter, between two for all others, and the bin of a
+   counter is found at the end. */
+static const uint64_t TALLY_NEAR = 1 << 15;
+template <int BYTES> struct tally_near : tally_plainly {
+    static const int SIZE = BYTES;
+    static const bool WIDE = true; /* always */
+
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        typedef typename tally_bits<(BYTES > 4)>::type integer;
+        const integer key = (integer)(bits ^ job->flip), first = (integer)job->first_key;
+        const integer distance = key - first, last = (integer)(job->counters - 2);
+
+        return key < first ? 0 : 1 + (unsigned)(distance < last ? distance : last);
+    }
+
+    __device__ static __forceinline__ unsigned place(const struct tally_job *job, unsigned counter)
+    {
+        const uint64_t key = job->first_key + counter - 1;
+        unsigned low = 0, high = job->reached; /* bounds that are not above the key */
+
+        if (counter == 0 || counter == job->counters - 1)
+            return counter == 0 ? 0 : job->bins + 1;
+        while (low < high) {
+            const unsigned middle = low + (high - low) / 2;
+
+            if (key >= job->bound_key[middle])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
     }
 };
 
@@ -577,20 +622,16 @@ struct tally_choice {
 template <typename Counter, bool MISSING>
 static void tally_choose_counters(struct tally_choice *c, size_t shared)
 {
-    struct tally_layout layout = tally_layout_of(c->job.size, shared);
+    struct tally_layout layout = tally_layout_of(c->job.counters, shared);
 
     if (Counter::SIZE == 1 && layout.kind == tally_layout::PACKED)
-        layout = tally_layout_of(c->job.size, 0); /* a tile has too many of them */
-    switch (layout.kind) {
-    case tally_layout::WIDE:
-        c->kernel = tally_each<Counter, tally_wide, MISSING>;
-        break;
-    case tally_layout::PACKED:
-        c->kernel = tally_each<Counter, tally_packed, MISSING>;
-        break;
-    case tally_layout::REMOTE:
-        c->kernel = tally_each<Counter, tally_remote, MISSING>;
-        break;
+        layout = tally_layout_of(c->job.counters, 0); /* a tile has too many of them */
+    c->kernel = tally_each<Counter, tally_wide, MISSING>;
+    if constexpr (!Counter::WIDE) {
+        if (layout.kind == tally_layout::PACKED)
+            c->kernel = tally_each<Counter, tally_packed, MISSING>;
+        if (layout.kind == tally_layout::REMOTE)
+            c->kernel = tally_each<Counter, tally_remote, MISSING>;
     }
     c->job.copies = layout.copies;
     c->bytes = layout.bytes;
@@ -625,6 +666,18 @@ static inline void tally_choose_words(struct tally_choice *c, const struct cuda_
     }
 }
 
+/* Whether the integers of a plan have a counter each: with all copies, or where places would have to be searched. */
+static inline bool tally_is_near(const struct tally_job *job, const struct cuda_tally_launch *l)
+{
+    const struct tally_plan *plan = l->plan;
+    const bool is_slow = l->element_size > 4 || !(job->near32 > 0);
+
+    return l->integers && plan->reached > 0 && !plan->holds_none &&
+           plan->last_key - plan->bound_key[0] < TALLY_NEAR &&
+           tally_wide::bytes((size_t)(plan->last_key - plan->bound_key[0]) + 3,
+                             is_slow ? 1 : TALLY_LANES) <= l->shared;
+}
+
 static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_tally_launch *l)
 {
     const struct tally_plan *plan = l->plan;
@@ -646,14 +699,21 @@ static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_t
     c->job.reached = plan->reached;
     c->job.base = plan->base;
     c->job.holds_none = plan->holds_none;
-    if (l->element_size == 4 && l->integers)
+    if (tally_is_near(&c->job, l)) {
+        c->job.counters = (unsigned)(plan->last_key - plan->bound_key[0]) + 3;
+        if (l->element_size == 4)
+            tally_choose_each<tally_near<4>>(c, l);
+        else
+            tally_choose_each<tally_near<8>>(c, l);
+    } else if (l->element_size == 4 && l->integers) {
         tally_choose_each<tally_bin_integer<4>>(c, l);
-    else if (l->element_size == 4)
+    } else if (l->element_size == 4) {
         tally_choose_each<tally_bin_f32>(c, l);
-    else if (l->integers)
+    } else if (l->integers) {
         tally_choose_each<tally_bin_integer<8>>(c, l);
-    else
+    } else {
         tally_choose_each<tally_bin_f64>(c, l);
+    }
 }
 
 static inline void tally_choose_cells(struct tally_choice *c, const struct cuda_tally_launch *l)
@@ -685,7 +745,7 @@ static inline struct tally_choice tally_choose(const struct cuda_tally_launch *l
     c.job.rows = l->rows;
     c.job.count = l->count;
     c.job.swap = l->swap;
-    c.job.size = l->size;
+    c.job.size = c.job.counters = l->size;
     c.job.counts = (unsigned long long *)l->counts;
     c.job.flip = l->flip;
     c.job.turn = l->turn;
