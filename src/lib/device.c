@@ -83,6 +83,20 @@ static bool find_tallier(gpr_context *context)
     return context->device_tallier;
 }
 
+/* Whether all operations of a request are quantiles or counts that a pass without a partial result tells. */
+static bool is_told(const gpr_request *request)
+{
+    for (unsigned i = 0; i < request->operations.count; i++) {
+        const struct operation *const op = lib_operation(&request->operations, i);
+
+        if (operation_quantile(op) == 0 && op->member != offsetof(struct result, count) &&
+            op->member != offsetof(struct result, nan) &&
+            op->member != offsetof(struct result, missing))
+            return false;
+    }
+    return true;
+}
+
 /* Opens a search, and begins to take a sample if the plan wants one, and one is easily had. */
 static bool search_open(struct search *s, const gpr_request *request, const struct view *view,
                         struct error *error)
@@ -97,8 +111,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
         return error_memory(error);
     runs = pass_plan_runs(s->plan);
     s->alone = pass_plan_tells_all(s->plan) && view->contiguous && !s->elements.missing &&
-               request->nan != NAN_ERROR &&
-               request->operations.count == request->passes.quantile_count;
+               request->nan != NAN_ERROR && is_told(request);
     most = s->alone && request->passes.quantile_count == 1 ? SAMPLE_RUNS_ALONE : SAMPLE_RUNS;
     if (runs.count > most)
         runs = (struct pass_runs){most, SAMPLE_LENGTH};
