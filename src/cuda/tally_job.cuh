@@ -63,6 +63,7 @@ struct tally_job {
        bins32, the bins and 1, it is the number of its bin if one is nearer than near32, which is 0 where places are
        not precise enough. */
     float low32, part32, half32, bins32, near32;
+    uint32_t closed_key; /* an integer that counts as the one before it */
     const double *bound;
     const uint64_t *bound_key;
     uint64_t first_key, last_key; /* `first_key`: the first bound */

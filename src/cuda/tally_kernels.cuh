@@ -330,7 +330,7 @@ template <> struct tally_guess<tally_bin_integer<4>> {
 
         if (!(job->near32 > 0))
             return tally_bin_integer<4>::of(job, bits) + FIRST;
-        const float distance = (float)(key - first);
+        const float distance = (float)(key - first - (key == job->closed_key));
 
         return tally_guess32(job, key >= first ? distance : -FLT_MAX, sure);
     }
@@ -666,6 +666,36 @@ static inline void tally_choose_words(struct tally_choice *c, const struct cuda_
     }
 }
 
+/* How many integers each bin of a plan has, but the last, which has one more; 0 if they have not as many. */
+static inline uint64_t tally_width(const struct tally_plan *plan)
+{
+    const uint64_t first = plan->bound_key[0], width = (plan->last_key - first) / plan->bins;
+
+    if (plan->reached < plan->bins || plan->holds_none ||
+        plan->last_key - first != width * plan->bins)
+        return 0;
+    for (uint64_t i = 0; i < plan->bins; i++)
+        if (plan->bound_key[i] - first != width * i)
+            return 0;
+    return width;
+}
+
+/* Finds out whether places of integers of 32 bits can be computed in binary32, more often than the plan does: in the
+   middle between an integer and the next one, where all bins have as many, there is no edge. */
+static inline void tally_choose_middles(struct tally_job *job, const struct tally_plan *plan)
+{
+    const uint64_t width = tally_width(plan);
+
+    job->closed_key = (uint32_t)plan->bound_key[0] - 1;
+    /* A place is wrong by up to four roundings, and edges are half of an integer away. */
+    if (width == 0 || 4 * (double)width * 0x1p-24 * 4.1 * (plan->bins + 2) > 1)
+        return;
+    job->low32 = -0.5F;
+    job->part32 = (float)(1 / ((double)width * job->bins32));
+    job->near32 = (float)(0.5 - 0.25 / (double)width);
+    job->closed_key = (uint32_t)plan->last_key;
+}
+
 /* Whether the integers of a plan have a counter each: with all copies, or where places would have to be searched. */
 static inline bool tally_is_near(const struct tally_job *job, const struct cuda_tally_launch *l)
 {
@@ -699,6 +729,8 @@ static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_t
     c->job.reached = plan->reached;
     c->job.base = plan->base;
     c->job.holds_none = plan->holds_none;
+    if (l->integers && l->element_size == 4 && plan->reached > 0)
+        tally_choose_middles(&c->job, plan);
     if (tally_is_near(&c->job, l)) {
         c->job.counters = (unsigned)(plan->last_key - plan->bound_key[0]) + 3;
         if (l->element_size == 4)

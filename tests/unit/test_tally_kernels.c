@@ -425,6 +425,15 @@ static bool plan_bins(struct tally_plan *plan, enum element_type type, size_t n)
         range.low = ldexp(rng_unit(&rng) - 0.5, (int)below(60) - 20);
         range.high = range.low + ldexp(rng_unit(&rng), (int)below(60) - 20);
     } else if (element_is_integer(type) && once_in(3)) {
+        /* All bins have as many integers, but the last one. */
+        range.high = range.low + (double)number * (double)(1 + below(once_in(2) ? 3 : 1000));
+        for (size_t i = 0; i < 6; i++) {
+            const int64_t near = (int64_t)(i % 2 ? range.high : range.low) + (int64_t)i / 2 - 1;
+
+            memcpy(data + below(n) * size, &near,
+                   size); /* of a machine that begins with the lower bytes */
+        }
+    } else if (element_is_integer(type) && once_in(3)) {
         /* Before all integers of the type, and to one of them. */
         range.low = order_value(type, order_least(type)) - ldexp(rng_unit(&rng), (int)below(40));
     } else if (element_is_integer(type) && once_in(2)) {
