@@ -233,28 +233,22 @@ struct slice_byte_sum {
 
 /* The sum of their squares, which are multiples of 2^-18, so that it is exact if it is below this. */
 static const double SLICE_BYTE_SQUARES = 0x1p35;
-struct slice_byte_squares {
-    slice_byte_sum sum;
-
+struct slice_byte_squares : slice_byte_sum {
     __device__ __forceinline__ void clear()
     {
-        sum = {};
+        all = 0;
     }
     __device__ __forceinline__ void take(double x)
     {
-        sum.add(x * x);
-    }
-    __device__ __forceinline__ void merge(const slice_byte_squares &other)
-    {
-        sum.merge(other.sum);
+        add(x * x);
     }
     __device__ __forceinline__ double term(int i) const
     {
-        return i == 0 ? sum.all : 0;
+        return i == 0 ? all : 0;
     }
     __device__ __forceinline__ bool is_left() const
     {
-        return !(sum.all < SLICE_BYTE_SQUARES);
+        return !(all < SLICE_BYTE_SQUARES);
     }
     __device__ __forceinline__ double bound() const
     {
@@ -266,12 +260,12 @@ struct slice_byte_squares {
 __device__ static __forceinline__ slice_byte_squares
 slice_exchange_squares(const slice_byte_squares &x, unsigned distance)
 {
-    return {x.sum.exchange(distance)};
+    return {x.exchange(distance)};
 }
 __device__ static __forceinline__ slice_byte_squares
 slice_pick_squares(bool first, const slice_byte_squares &x, const slice_byte_squares &y)
 {
-    return {slice_byte_sum::choose(first, x.sum, y.sum)};
+    return {slice_byte_sum::choose(first, x, y)};
 }
 __device__ static __forceinline__ slice_small_squares
 slice_exchange_squares(const slice_small_squares &x, unsigned distance)
@@ -900,7 +894,7 @@ __device__ static __forceinline__ bool slice_find_above(const slice_byte_moments
                                                         const struct cuda_slice_wish *wish,
                                                         double *above)
 {
-    const double n_square = wish->numbers * m.squares.sum.all;
+    const double n_square = wish->numbers * m.squares.all;
 
     *above = __fma_rn(-m.sum.all, m.sum.all, n_square);
     return n_square < SLICE_BYTE_SQUARES;
