@@ -16,7 +16,7 @@
 #include "cuda/zstd/tuning.h"
 #include "engine/engine.h"
 #include "sys/align.h"
-#include "sys/clock.h"
+#include "sys/grow.h"
 #include "sys/mapping.h"
 
 /* Launches read from addresses that are multiples of this. */
@@ -204,14 +204,8 @@ static bool write_jobs(struct engine_decoder *u, struct check *c)
     bool whole = false;
 
     (void)zstd_device_bytes(u->decoder, 0, &ring_size);
-    if (o->block_count > u->on_device_capacity) {
-        bool *larger = realloc(u->on_device, o->block_count * sizeof *larger);
-
-        if (!larger)
-            return fail_memory(u);
-        u->on_device = larger;
-        u->on_device_capacity = o->block_count;
-    }
+    if (!GROW(u->on_device, u->on_device_capacity, o->block_count))
+        return fail_memory(u);
     for (uint32_t i = 0; i < o->block_count; i++) {
         const struct zstd_plan_block *b = &o->blocks[i];
         uint64_t begin, end = b->position + b->size;
@@ -350,22 +344,6 @@ static bool open_piece(struct engine_decoder *u, struct piece *p)
     return true;
 }
 
-static struct engine_segment *add_segment(struct engine_decoder *u, struct piece *p)
-{
-    if (p->count == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 64;
-        struct engine_segment *larger = realloc(p->segments, capacity * sizeof *larger);
-
-        if (!larger) {
-            (void)fail_memory(u);
-            return NULL;
-        }
-        p->segments = larger;
-        p->capacity = capacity;
-    }
-    return &p->segments[p->count++];
-}
-
 /* Whether the content of a block of the held batch is to come back. */
 static bool comes_back(const struct engine_decoder *u, uint32_t block)
 {
@@ -423,9 +401,9 @@ static bool write_segments(struct engine_decoder *u, struct piece *p, uint64_t b
         if ((b->position >= end && b->size > 0) || !comes_back(u, u->held_block))
             break;
         if (!segment || b->first) {
-            segment = add_segment(u, p);
-            if (!segment)
-                return false;
+            if (!GROW(p->segments, p->capacity, p->count + 1))
+                return fail_memory(u);
+            segment = &p->segments[p->count++];
             *segment = (struct engine_segment){.begin = (size_t)(from - begin),
                                                .frame = b->frame,
                                                .first = b->first && b->position >= begin};
@@ -776,15 +754,8 @@ static bool is_new_part(const struct engine_decoder *u, const struct stream_byte
 /* Begins the part that the input is of. False without memory. */
 static bool begin_part(struct engine_decoder *u, const struct stream_bytes *input)
 {
-    if (u->part_count == u->part_capacity) {
-        const size_t capacity = 2 * u->part_capacity + 8;
-        struct part *larger = realloc(u->parts, capacity * sizeof *larger);
-
-        if (!larger)
-            return fail_memory(u);
-        u->parts = larger;
-        u->part_capacity = capacity;
-    }
+    if (!GROW(u->parts, u->part_capacity, u->part_count + 1))
+        return fail_memory(u);
     u->parts[u->part_count++] = (struct part){.part = input->part, .content = UINT64_MAX};
     if (u->part_count > 1)
         zstd_device_align(u->decoder);
