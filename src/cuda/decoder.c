@@ -76,7 +76,6 @@ struct engine_decoder {
     struct engine_decode_setup setup;
     struct zstd_device *decoder;
     uint64_t window;   /* of the decoder */
-    size_t batch;      /* bytes of its batches */
     size_t copy_least; /* bytes of input that are worth a copy */
     struct cuda_owned owned;
     struct pinned_piece input, mirrors_memory;
@@ -266,6 +265,14 @@ static bool begin_checks(struct engine_decoder *u)
                  "starting a kernel");
 }
 
+/* The decoder has failed. Returns false. */
+static bool fail_decoder(struct engine_decoder *u)
+{
+    memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
+    u->failed = true;
+    return false;
+}
+
 /* Releases batches that are verified, and notes what is wrong with them. */
 static bool pass_checks(struct engine_decoder *u)
 {
@@ -289,9 +296,8 @@ static bool pass_checks(struct engine_decoder *u)
             c->count = 0;
             stream = NULL; /* all is done */
         }
-        if (!check(u, zstd_device_release(u->decoder, stream) ? cudaSuccess : cudaErrorUnknown,
-                   "decoding zstd"))
-            return false;
+        if (!zstd_device_release(u->decoder, stream))
+            return fail_decoder(u);
     }
     return true;
 }
@@ -307,9 +313,8 @@ static bool end_checks(struct engine_decoder *u)
          !check(u, cudaEventRecord(c->done, c->stream), "recording an event")))
         return false;
     u->check_end++;
-    return check(u, zstd_device_leave(u->decoder) ? cudaSuccess : cudaErrorUnknown,
-                 "decoding zstd") &&
-           pass_checks(u);
+    zstd_device_leave(u->decoder);
+    return pass_checks(u);
 }
 
 /* Releases all batches, whatever the device makes of them, and waits for that. */
@@ -682,23 +687,14 @@ static bool end_parts(struct engine_decoder *u)
     return reduce_decoded(u, true);
 }
 
-/* The decoder has failed. */
-static void decoder_failed(struct engine_decoder *u)
-{
-    memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
-    u->failed = true;
-}
-
 /* Takes the oldest batch, which is decoded, and reduces it. */
 static bool take_batch(struct engine_decoder *u)
 {
     struct zstd_device_output *o = &u->held;
     bool none, checked = false;
 
-    if (!zstd_device_take(u->decoder, o, &none)) {
-        decoder_failed(u);
-        return false;
-    }
+    if (!zstd_device_take(u->decoder, o, &none))
+        return fail_decoder(u);
     cuda_clock_note(&u->clock, &u->times.lines[ENGINE_DECODES], o->begun, o->done, o->size);
     if (!u->refused && !u->stopped && !pass_parts(u, o))
         return false;
@@ -824,7 +820,7 @@ static enum engine_decode_status step(struct engine_decoder *u, const struct str
     case ZSTD_STEP_REFUSED:
         return refuse_next(u);
     case ZSTD_STEP_FAILED:
-        decoder_failed(u);
+        (void)fail_decoder(u);
         return DECODE_FAILED;
     }
     return DECODE_IDLE;
@@ -864,8 +860,8 @@ enum engine_decode_status decoder_advance(struct engine_decoder *u,
     }
     /* A decoder that has failed is never ready, and is not asked for a step where all is refused or
        nothing more is wanted. */
-    if (zstd_device_failed(u->decoder)) {
-        decoder_failed(u);
+    if (zstd_device_error(u->decoder)) {
+        (void)fail_decoder(u);
         return DECODE_FAILED;
     }
     status = step(u, input);
@@ -975,17 +971,10 @@ static uint64_t choose_window(const struct engine_decode_setup *setup, size_t me
     return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
 }
 
-static void note_copy(void *decoder, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes)
-{
-    struct engine_decoder *u = decoder;
-
-    cuda_clock_note(&u->clock, &u->times.lines[ENGINE_COPIES], begun, done, bytes);
-}
-
 static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     struct zstd_device_options options = {
-        .copied = note_copy, .context = u, .tuning = u->device->tuning};
+        .clock = &u->clock, .copies = &u->times.lines[ENGINE_COPIES], .tuning = u->device->tuning};
     size_t free = 0, total = 0;
 
     if (!cuda_check(cudaMemGetInfo(&free, &total), "asking for free memory", reason))
@@ -999,10 +988,7 @@ static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX
         return false;
     }
     u->decoder = zstd_device_open(&options, reason);
-    if (!u->decoder)
-        return false;
-    u->batch = zstd_device_batch(u->decoder);
-    return true;
+    return u->decoder != NULL;
 }
 
 /* Bytes of a file that a decoder has read ahead. */
@@ -1026,11 +1012,11 @@ size_t decoder_input_size(size_t before, size_t piece, unsigned decoders)
     return memory_ahead(file_ahead(decoders), before, piece);
 }
 
-/* The size of memory for this input, if batches have so many bytes. */
-static size_t input_size(const struct engine_decode_setup *setup, size_t batch)
+/* The size of memory for this input. */
+static size_t input_size(const struct engine_decoder *u, const struct engine_decode_setup *setup)
 {
     const size_t most = setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE : file_ahead(setup->decoders);
-    const size_t batches = ZSTD_INPUT_BATCHES * batch;
+    const size_t batches = ZSTD_INPUT_BATCHES * zstd_device_batch(u->decoder);
 
     return memory_ahead(batches < most ? batches : most, setup->before, setup->piece);
 }
@@ -1042,7 +1028,7 @@ static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     cuda_sums_init(&u->sums, u->setup.type, u->setup.swap, u->setup.wants, u->setup.missing,
                    u->setup.split, u->device->multiprocessors, MIRRORS);
-    if (!cuda_own_pinned(&u->owned, &u->input, input_size(&u->setup, u->batch), reason) ||
+    if (!cuda_own_pinned(&u->owned, &u->input, input_size(u, &u->setup), reason) ||
         !cuda_own_pinned(&u->owned, &u->mirrors_memory,
                          align_up(u->sums.job.pinned_bytes, mapping_page()), reason) ||
         !cuda_own_memory(&u->owned, &u->memory, u->sums.job.device_bytes, reason))
@@ -1132,7 +1118,7 @@ static bool drain(struct engine_decoder *u)
 bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *setup)
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
-        setup->window_max < u->window || input_size(setup, u->batch) > u->input.size ||
+        setup->window_max < u->window || input_size(u, setup) > u->input.size ||
         !check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;

@@ -80,14 +80,6 @@ struct outcome {
     unsigned held; /* and how often one waited for another range */
 };
 
-static void must_do(const struct zstd_device *d, bool done)
-{
-    if (!done) {
-        printf("Bail out! a batch cannot be left or released: %s\n", zstd_device_error(d));
-        exit(1);
-    }
-}
-
 /* Reads the oldest batch that is left, slowly, and releases it: behind that, or, every fourth one,
    once it is done. */
 static void release_late(struct zstd_device *d, struct late *l)
@@ -107,7 +99,10 @@ static void release_late(struct zstd_device *d, struct late *l)
     }
     if (oldest % 4 == 0)
         must(cudaStreamSynchronize(stream));
-    must_do(d, zstd_device_release(d, oldest % 4 == 0 ? NULL : stream));
+    if (!zstd_device_release(d, oldest % 4 == 0 ? NULL : stream)) {
+        printf("Bail out! a batch cannot be released: %s\n", zstd_device_error(d));
+        exit(1);
+    }
 }
 
 /* Takes the oldest batch and leaves it. Others are read when there is no room for any more, as far
@@ -118,7 +113,7 @@ static bool take_late(struct zstd_device *d, struct outcome *o)
     struct zstd_device_output out;
     bool none;
 
-    while (!zstd_device_ready(d) && zstd_device_under_way(d) > 0 && !zstd_device_failed(d))
+    while (!zstd_device_ready(d) && zstd_device_under_way(d) > 0 && !zstd_device_error(d))
         if (l->released < l->left && ++l->waits % 200 == 0)
             release_late(d, l);
     if (l->left - l->released == LATE_MAX)
@@ -135,7 +130,7 @@ static bool take_late(struct zstd_device *d, struct outcome *o)
     l->batches[l->left++ % LATE_MAX].to = o->bytes + o->size;
     o->size += out.size;
     o->batches++;
-    must_do(d, zstd_device_leave(d));
+    zstd_device_leave(d);
     return true;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cuda/runtime/check.h"
-#include "cuda/runtime/owned.h"
 #include "cuda/zstd/kernels.h"
 #include "cuda/zstd/tuning.h"
 #include "sys/align.h"
@@ -188,8 +187,8 @@ static bool end_copies(struct zstd_device *d)
 
         if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
             return false;
-        if (d->options.copied)
-            d->options.copied(d->options.context, c->begun, c->done, c->bytes);
+        if (d->options.clock)
+            cuda_clock_note(d->options.clock, d->options.copies, c->begun, c->done, c->bytes);
         d->passed = c->end;
         d->copies_ended++;
     }
@@ -640,21 +639,18 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     return true;
 }
 
-bool zstd_device_leave(struct zstd_device *d)
+void zstd_device_leave(struct zstd_device *d)
 {
-    if (d->left == d->taken)
-        return false;
-    slot_of(d, d->left)->state = SLOT_FREE;
-    d->left++;
-    return true;
+    slot_of(d, d->left++)->state = SLOT_FREE;
 }
 
 bool zstd_device_release(struct zstd_device *d, cudaStream_t stream)
 {
     struct kept *kept = kept_of(d, d->released);
 
-    if ((d->released == d->left && !zstd_device_leave(d)) ||
-        (stream && !record(d, kept->released, stream)))
+    if (d->released == d->left)
+        zstd_device_leave(d);
+    if (stream && !record(d, kept->released, stream))
         return false;
     kept->awaited = stream != NULL;
     d->released++;
@@ -670,14 +666,9 @@ const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t pos
     return d->ring + at;
 }
 
-bool zstd_device_failed(const struct zstd_device *d)
-{
-    return d->failed;
-}
-
 const char *zstd_device_error(const struct zstd_device *d)
 {
-    return d->error;
+    return d->failed ? d->error : NULL;
 }
 
 size_t zstd_device_batch(const struct zstd_device *d)

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/runtime/owned.h"
 #include "cuda/zstd/plan.h"
 #include "engine/engine.h"
 
@@ -38,9 +39,8 @@ struct zstd_device_options {
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
-    /* Told of copies of compressed bytes that have ended. NULL: nobody is. */
-    void (*copied)(void *context, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes);
-    void *context;
+    struct timeline *copies;        /* notes copies of compressed bytes, by the times of a clock */
+    const struct cuda_clock *clock; /* NULL: nothing is noted */
     const struct gpu_tuning *tuning;
 };
 
@@ -130,12 +130,12 @@ uint64_t zstd_device_under_way(const struct zstd_device *d);
    (then *none is true), or the device failed. */
 bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none);
 
-/* Leaves the oldest batch that was taken and not left: only its bytes are still wanted. False where
-   there is none. */
-bool zstd_device_leave(struct zstd_device *d);
+/* Leaves the oldest batch that was taken and not left, which there must be: only its bytes are still
+   wanted. */
+void zstd_device_leave(struct zstd_device *d);
 
-/* Releases the oldest batch that was taken, once the work is done that is in the stream now, or, if
-   that is NULL, at once; leaves it, too. */
+/* Releases the oldest batch that was taken, which there must be, once the work is done that is in the
+   stream now, or, if that is NULL, at once; leaves it, too. False if the device failed. */
 bool zstd_device_release(struct zstd_device *d, cudaStream_t stream);
 
 /* Queues what can be queued by now. A caller that is busy with something else for long calls this
@@ -147,8 +147,7 @@ bool zstd_device_pump(struct zstd_device *d);
 const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
                                        uint64_t *in_one_piece);
 
-/* Whether the device has failed, and why. */
-bool zstd_device_failed(const struct zstd_device *d);
+/* Why the device has failed; NULL: it has not. */
 const char *zstd_device_error(const struct zstd_device *d);
 
 /* Bytes of output that are aimed at for a batch. */
