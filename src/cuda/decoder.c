@@ -240,15 +240,17 @@ static bool has_room_for_checks(const struct engine_decoder *u)
 static bool begin_checks(struct engine_decoder *u)
 {
     struct check *c = &u->checks[u->check_end % ZSTD_HASHED];
-    uint64_t ring_size;
-    const unsigned char *ring = zstd_device_bytes(u->decoder, 0, &ring_size);
+    struct zstd_hash_launch launch = {.jobs = (void *)(c->device + JOBS_AT),
+                                      .wrong = (void *)c->device};
 
+    launch.ring = zstd_device_bytes(u->decoder, 0, &launch.ring_size);
     c->bytes = 0;
     c->count = 0;
     if (!write_jobs(u, c))
         return false;
     if (c->count == 0)
         return true;
+    launch.count = c->count;
     c->stream = u->hash_streams[u->check_end % ZSTD_HASH_STREAMS];
     *c->wrong = UINT32_MAX;
     return check(u,
@@ -256,10 +258,7 @@ static bool begin_checks(struct engine_decoder *u)
                                   c->stream),
                  "starting a kernel") &&
            check(u, cudaEventRecord(c->begun, c->stream), "recording an event") &&
-           check(u,
-                 zstd_launch_hash(ring, ring_size, (void *)(c->device + JOBS_AT), c->count,
-                                  (void *)c->device, c->stream),
-                 "starting a kernel") &&
+           check(u, zstd_launch_hash(&launch, c->stream), "starting a kernel") &&
            check(u, cudaEventRecord(c->hashed, c->stream), "recording an event") &&
            check(u, zstd_launch_move(c->wrong, c->device, sizeof(uint32_t), c->stream),
                  "starting a kernel");

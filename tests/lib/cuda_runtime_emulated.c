@@ -679,114 +679,79 @@ cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t stream
  * The kernels.
  */
 
-struct launch {
-    struct zstd_device_batch batch;
-    struct zstd_ring_slice slice;
-    const void *jobs, *tables;
-    void *results;
-    uint32_t count, number;
-};
-
 static void run_literals(const void *arguments)
 {
-    const struct launch *l = arguments;
-
-    emulated_literals(&l->batch, l->jobs, l->count, l->tables);
+    emulated_literals(arguments);
 }
 
-cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
-                                 const struct zstd_literals_job *jobs, uint32_t count,
-                                 const struct zstd_tree *codes, cudaStream_t stream)
+cudaError_t zstd_launch_literals(const struct zstd_literals_launch *launch, cudaStream_t stream)
 {
-    const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
-
-    return queue_kernel(stream, run_literals, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_literals, launch, sizeof *launch, launch->jobs, launch->codes,
+                        NULL);
 }
 
 static void run_sequences(const void *arguments)
 {
-    const struct launch *l = arguments;
-
-    emulated_sequences(&l->batch, l->jobs, l->count, l->tables, l->results);
+    emulated_sequences(arguments);
 }
 
-cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
-                                  const struct zstd_sequences_job *jobs, uint32_t count,
-                                  const struct zstd_counts *tables,
-                                  struct zstd_sequences_result *results, cudaStream_t stream)
+cudaError_t zstd_launch_sequences(const struct zstd_sequences_launch *launch, cudaStream_t stream)
 {
-    const struct launch l = {
-        .batch = *batch, .jobs = jobs, .count = count, .tables = tables, .results = results};
-
-    return queue_kernel(stream, run_sequences, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_sequences, launch, sizeof *launch, launch->jobs, launch->tables,
+                        launch->results);
 }
 
 static void run_execute(const void *arguments)
 {
-    const struct launch *l = arguments;
-
-    emulated_execute(&l->batch, l->jobs, l->tables, l->count, l->results);
+    emulated_execute(arguments);
 }
 
-cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
-                                const struct zstd_execution *blocks, const uint32_t *units,
-                                uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
+cudaError_t zstd_launch_execute(const struct zstd_execute_launch *launch, cudaStream_t stream)
 {
-    const struct launch l = {
-        .batch = *batch, .jobs = blocks, .tables = units, .count = unit_count, .results = symbols};
-
-    return queue_kernel(stream, run_execute, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_execute, launch, sizeof *launch, launch->blocks, launch->units,
+                        launch->symbols);
 }
+
+struct resolving {
+    struct zstd_ring_slice slice;
+    const uint32_t *symbols;
+    uint32_t wave;
+};
 
 static void run_resolve(const void *arguments)
 {
-    const struct launch *l = arguments;
+    const struct resolving *l = arguments;
 
-    emulated_resolve(&l->slice, l->tables, l->number);
+    emulated_resolve(&l->slice, l->symbols, l->wave);
 }
 
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream)
 {
-    const struct launch l = {.slice = *slice, .tables = symbols, .number = wave};
+    const struct resolving l = {*slice, symbols, wave};
 
-    return queue_kernel(stream, run_resolve, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_resolve, &l, sizeof l, symbols, NULL, NULL);
 }
 
 static void run_copy(const void *arguments)
 {
-    const struct launch *l = arguments;
-
-    emulated_copy(&l->batch, l->jobs, l->count, l->number, &l->slice);
+    emulated_copy(arguments);
 }
 
-cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
-                             const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
-                             const struct zstd_ring_slice *slice, cudaStream_t stream)
+cudaError_t zstd_launch_copy(const struct zstd_copy_launch *launch, cudaStream_t stream)
 {
-    const struct launch l = {
-        .batch = *batch, .slice = *slice, .jobs = blocks, .count = count, .number = largest};
-
-    return queue_kernel(stream, run_copy, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_copy, launch, sizeof *launch, launch->blocks, NULL, NULL);
 }
 
 static void run_hash(const void *arguments)
 {
-    const struct launch *l = arguments;
-
-    emulated_hash(l->slice.ring, l->slice.ring_size, l->jobs, l->count, l->results);
+    emulated_hash(arguments);
 }
 
-cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
-                             const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
-                             cudaStream_t stream)
+cudaError_t zstd_launch_hash(const struct zstd_hash_launch *launch, cudaStream_t stream)
 {
-    const struct launch l = {.slice = {.ring = (uint8_t *)ring, .ring_size = ring_size},
-                             .jobs = jobs,
-                             .count = count,
-                             .results = wrong};
-
-    return queue_kernel(stream, run_hash, &l, sizeof l, l.jobs, l.tables, l.results);
+    return queue_kernel(stream, run_hash, launch, sizeof *launch, launch->jobs, launch->wrong,
+                        NULL);
 }
 
 static void run_move(const void *arguments)

@@ -34,48 +34,34 @@ static uint32_t divide_up(uint32_t x, uint32_t y)
 
 static void literals_body(const void *launch)
 {
-    zstd_literals_kernel(*(const struct literals_launch *)launch);
+    zstd_literals_kernel(*(const struct zstd_literals_launch *)launch);
 }
 
-void emulated_literals(const struct zstd_device_batch *batch, const struct zstd_literals_job *jobs,
-                       uint32_t count, const struct zstd_tree *codes)
+void emulated_literals(const struct zstd_literals_launch *launch)
 {
-    const struct literals_launch launch = {batch->source, jobs,        count,
-                                           codes,         batch->pool, batch->refused};
-
-    emulation_run(divide_up(count, LITERALS_BLOCKS), 1, LITERALS_BLOCKS * 4, literals_body,
-                  &launch);
+    emulation_run(divide_up(launch->count, LITERALS_BLOCKS), 1, LITERALS_BLOCKS * 4, literals_body,
+                  launch);
 }
 
 static void sequences_body(const void *launch)
 {
-    zstd_sequences_kernel(*(const struct sequences_launch *)launch);
+    zstd_sequences_kernel(*(const struct zstd_sequences_launch *)launch);
 }
 
-void emulated_sequences(const struct zstd_device_batch *batch,
-                        const struct zstd_sequences_job *jobs, uint32_t count,
-                        const struct zstd_counts *tables, struct zstd_sequences_result *results)
+void emulated_sequences(const struct zstd_sequences_launch *launch)
 {
-    const struct sequences_launch launch = {batch->source,        jobs,   count, tables,
-                                            (uint4 *)batch->pool, results};
-
-    emulation_run(divide_up(count, SEQUENCES_BLOCKS), 1, SEQUENCES_BLOCKS * 4, sequences_body,
-                  &launch);
+    emulation_run(divide_up(launch->count, SEQUENCES_BLOCKS), 1, SEQUENCES_BLOCKS * 4,
+                  sequences_body, launch);
 }
 
 static void execute_body(const void *launch)
 {
-    zstd_execute_kernel(*(const struct execute_launch *)launch);
+    zstd_execute_kernel(*(const struct zstd_execute_launch *)launch);
 }
 
-void emulated_execute(const struct zstd_device_batch *batch, const struct zstd_execution *blocks,
-                      const uint32_t *units, uint32_t unit_count, uint32_t *symbols)
+void emulated_execute(const struct zstd_execute_launch *launch)
 {
-    const struct execute_launch launch = {batch->source, batch->pool, (const uint4 *)batch->pool,
-                                          blocks,        units,       symbols,
-                                          batch->refused};
-
-    emulation_run(unit_count, 1, EXECUTE_THREADS, execute_body, &launch);
+    emulation_run(launch->unit_count, 1, EXECUTE_THREADS, execute_body, launch);
 }
 
 static void resolve_body(const void *launch)
@@ -87,8 +73,7 @@ void emulated_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbo
 {
     for (uint32_t begin = 0; begin < slice->size;) {
         const uint32_t end = slice->size - begin > wave ? begin + wave : slice->size;
-        const struct resolve_launch launch = {symbols,      slice->ring, slice->ring_size,
-                                              slice->begin, begin,       end};
+        const struct resolve_launch launch = {*slice, symbols, begin, end};
 
         emulation_run(divide_up(end - begin, RESOLVE_THREADS * RESOLVE_SYMBOLS), 1, RESOLVE_THREADS,
                       resolve_body, &launch);
@@ -98,29 +83,23 @@ void emulated_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbo
 
 static void copy_body(const void *launch)
 {
-    zstd_copy_kernel(*(const struct copy_launch *)launch);
+    zstd_copy_kernel(*(const struct zstd_copy_launch *)launch);
 }
 
-void emulated_copy(const struct zstd_device_batch *batch, const struct zstd_execution *blocks,
-                   uint32_t count, uint32_t largest, const struct zstd_ring_slice *slice)
+void emulated_copy(const struct zstd_copy_launch *launch)
 {
-    const struct copy_launch launch = {batch->source, batch->pool,      blocks,
-                                       slice->ring,   slice->ring_size, slice->begin};
-
-    emulation_run(count, divide_up(largest, COPY_BYTES), COPY_THREADS, copy_body, &launch);
+    emulation_run(launch->count, divide_up(launch->largest, COPY_BYTES), COPY_THREADS, copy_body,
+                  launch);
 }
 
 static void hash_body(const void *launch)
 {
-    zstd_hash_kernel(*(const struct hash_launch *)launch);
+    zstd_hash_kernel(*(const struct zstd_hash_launch *)launch);
 }
 
-void emulated_hash(const uint8_t *ring, uint64_t ring_size, const struct zstd_hash_job *jobs,
-                   uint32_t count, uint32_t *wrong)
+void emulated_hash(const struct zstd_hash_launch *launch)
 {
-    const struct hash_launch launch = {ring, ring_size, jobs, wrong};
-
-    emulation_run(count, 1, HASH_THREADS, hash_body, &launch);
+    emulation_run(launch->count, 1, HASH_THREADS, hash_body, launch);
 }
 
 struct move_launch {

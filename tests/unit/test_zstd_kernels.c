@@ -99,16 +99,17 @@ static struct zstd_device_batch device_batch(struct decoder *d)
 /* Executes a slice, and takes its bytes out of the ring. */
 static void run_slice(struct decoder *d, const struct zstd_slice *slice)
 {
-    const struct zstd_device_batch batch = device_batch(d);
     const struct zstd_execution *blocks = d->arrays.executions + slice->first_block;
     const struct zstd_ring_slice to = {d->ring, d->ring_size, d->ring_at, slice->size};
 
     if (slice->sequences) {
-        emulated_execute(&batch, blocks, d->arrays.units + slice->first_unit, slice->units,
-                         d->symbols);
+        emulated_execute(&(struct zstd_execute_launch){device_batch(d), blocks,
+                                                       d->arrays.units + slice->first_unit,
+                                                       slice->units, d->symbols});
         emulated_resolve(&to, d->symbols, slice->wave);
     } else {
-        emulated_copy(&batch, blocks, slice->blocks, slice->largest, &to);
+        emulated_copy(
+            &(struct zstd_copy_launch){device_batch(d), blocks, slice->blocks, slice->largest, to});
     }
     for (uint32_t i = 0; i < slice->size; i++) {
         if (d->out_size < d->out_capacity)
@@ -133,14 +134,14 @@ static void count_batch(struct decoder *d)
 /* Decodes what is planned. False where something of it is refused. */
 static bool run_batch(struct decoder *d)
 {
-    const struct zstd_device_batch batch = device_batch(d);
     const struct zstd_plan *plan = &d->plan;
     uint32_t count, placed;
 
     d->refused = plan->blocks;
-    emulated_literals(&batch, d->arrays.literals, plan->literals_jobs, d->arrays.codes);
-    emulated_sequences(&batch, d->arrays.sequences, plan->sequences_jobs, d->arrays.tables,
-                       d->results);
+    emulated_literals(&(struct zstd_literals_launch){device_batch(d), d->arrays.literals,
+                                                     plan->literals_jobs, d->arrays.codes});
+    emulated_sequences(&(struct zstd_sequences_launch){
+        device_batch(d), d->arrays.sequences, plan->sequences_jobs, d->arrays.tables, d->results});
     count = d->refused;
     placed = zstd_plan_place(&d->plan, count, d->results, &d->carry);
     for (uint32_t i = 0; i < plan->slice_count; i++)
@@ -418,7 +419,7 @@ static void check_hashes(unsigned long runs, uint64_t seed)
         for (size_t i = 0; i < size; i++)
             ring[(jobs[0].begin + i) % HASH_RING] = content[i];
         *wrong = UINT32_MAX;
-        emulated_hash(ring, HASH_RING, jobs, 2, wrong);
+        emulated_hash(&(struct zstd_hash_launch){ring, HASH_RING, jobs, 2, wrong});
         tap_case(&family, *wrong == (flip ? 0 : UINT32_MAX), "%zu bytes at %llu", size,
                  (unsigned long long)jobs[0].begin);
         free(frame);

@@ -10,23 +10,14 @@
 #include "cuda/zstd/resolve.cuh"
 #include "cuda/zstd/tuning.h"
 
-struct copy_launch {
-    const uint8_t *source;
-    const uint8_t *literals;
-    const struct zstd_execution *blocks;
-    uint8_t *ring;
-    uint64_t ring_size;
-    uint64_t ring_begin; /* of the slice in the ring */
-};
-
 /* A grid of the blocks in x, and of as many pieces of COPY_BYTES as the largest of them has in y.
  */
 __global__ static void __launch_bounds__(COPY_THREADS)
-    zstd_copy_kernel(const __grid_constant__ struct copy_launch launch)
+    zstd_copy_kernel(const __grid_constant__ struct zstd_copy_launch launch)
 {
     const struct zstd_execution *const e = &launch.blocks[blockIdx.x];
-    const uint8_t *const from = e->place == ZSTD_IN_SOURCE     ? launch.source + e->literals
-                                : e->place == ZSTD_IN_LITERALS ? launch.literals + e->literals
+    const uint8_t *const from = e->place == ZSTD_IN_SOURCE     ? launch.batch.source + e->literals
+                                : e->place == ZSTD_IN_LITERALS ? launch.batch.pool + e->literals
                                                                : 0;
     const uint8_t byte = (uint8_t)e->literals;
     const uint32_t begin = blockIdx.y * COPY_BYTES;
@@ -34,7 +25,7 @@ __global__ static void __launch_bounds__(COPY_THREADS)
 
     UNROLL_BY(8)
     for (uint32_t i = begin + threadIdx.x; i < end; i += COPY_THREADS)
-        launch.ring[ring_place(launch.ring_begin, (int64_t)e->position + i, launch.ring_size)] =
+        launch.to.ring[ring_place(launch.to, (int64_t)e->position + i)] =
             from ? from[i] : byte;
 }
 

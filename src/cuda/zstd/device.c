@@ -114,6 +114,11 @@ static bool check(struct zstd_device *d, cudaError_t error, const char *what)
     return !d->failed;
 }
 
+static bool started(struct zstd_device *d, cudaError_t error)
+{
+    return check(d, error, "starting a kernel");
+}
+
 static bool record(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
 {
     return check(d, cudaEventRecord(event, stream), "recording an event");
@@ -274,29 +279,28 @@ static struct zstd_device_batch device_batch(const struct slot *s)
     return (struct zstd_device_batch){s->source, s->pool, s->refused.device};
 }
 
+/* Queues a copy of so many bytes that kernels have written, to the host. */
+static bool bring(struct zstd_device *d, const struct mirrored *m, size_t size, cudaStream_t stream)
+{
+    return started(d, zstd_launch_move(m->host, m->device, size, stream));
+}
+
 /* Queues the decoding of a batch's literals and sequences, and what tells the host of it. */
 static bool queue_entropy(struct zstd_device *d, struct slot *s)
 {
-    const struct zstd_device_batch batch = device_batch(s);
     const struct zstd_plan *p = &s->plan;
+    const struct zstd_literals_launch literals = {device_batch(s), s->literals_jobs.device,
+                                                  p->literals_jobs, s->codes.device};
+    const struct zstd_sequences_launch sequences = {device_batch(s), s->sequences_jobs.device,
+                                                    p->sequences_jobs, s->tables.device,
+                                                    s->results.device};
 
     return await(d, s->stream, s->copied) && record(d, s->begun, s->stream) &&
-           check(d,
-                 zstd_launch_literals(&batch, s->literals_jobs.device, p->literals_jobs,
-                                      s->codes.device, s->stream),
-                 "starting a kernel") &&
-           check(d,
-                 zstd_launch_sequences(&batch, s->sequences_jobs.device, p->sequences_jobs,
-                                       s->tables.device, s->results.device, s->stream),
-                 "starting a kernel") &&
-           check(d,
-                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t), s->stream),
-                 "starting a kernel") &&
-           check(d,
-                 zstd_launch_move(s->results.host, s->results.device,
-                                  p->sequences_jobs * sizeof(struct zstd_sequences_result),
-                                  s->stream),
-                 "starting a kernel") &&
+           started(d, zstd_launch_literals(&literals, s->stream)) &&
+           started(d, zstd_launch_sequences(&sequences, s->stream)) &&
+           bring(d, &s->refused, sizeof(uint32_t), s->stream) &&
+           bring(d, &s->results, p->sequences_jobs * sizeof(struct zstd_sequences_result),
+                 s->stream) &&
            record(d, s->sequences_done, s->stream);
 }
 
@@ -454,31 +458,27 @@ static bool ring_has_room(struct zstd_device *d, uint64_t size)
 /* Queues a slice. Its bytes go where released ones were: the streams have waited for that. */
 static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd_slice *slice)
 {
-    const struct zstd_device_batch batch = device_batch(s);
-    const struct zstd_ring_slice to = {d->ring, d->ring_size,
-                                       (s->position + slice->position) % d->ring_size, slice->size};
-    struct zstd_execution *blocks =
+    const uint64_t begin = (s->position + slice->position) % d->ring_size;
+    const struct zstd_execution *blocks =
         (struct zstd_execution *)s->executions.device + slice->first_block;
-    uint32_t *units = (uint32_t *)s->units.device + slice->first_unit;
-    struct symbols *symbols;
+    const uint32_t *units = (uint32_t *)s->units.device + slice->first_unit;
+    struct symbols *symbols = &d->symbols[d->slices % d->symbols_count];
+    const struct zstd_execute_launch execute = {device_batch(s), blocks, units, slice->units,
+                                                symbols->memory};
+    const struct zstd_copy_launch copy = {device_batch(s),
+                                          blocks,
+                                          slice->blocks,
+                                          slice->largest,
+                                          {d->ring, d->ring_size, begin, slice->size}};
 
-    if (!slice->sequences)
-        return check(
-                   d,
-                   zstd_launch_copy(&batch, blocks, slice->blocks, slice->largest, &to, s->stream),
-                   "starting a kernel") &&
-               record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed);
-    symbols = &d->symbols[d->slices % d->symbols_count];
-    if (d->slices++ >= d->symbols_count && !await(d, s->stream, symbols->free))
+    if (slice->sequences && d->slices++ >= d->symbols_count && !await(d, s->stream, symbols->free))
         return false;
-    return check(
-               d,
-               zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory, s->stream),
-               "starting a kernel") &&
+    return started(d, slice->sequences ? zstd_launch_execute(&execute, s->stream)
+                                       : zstd_launch_copy(&copy, s->stream)) &&
            record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed) &&
-           check(d, zstd_launch_resolve(&to, symbols->memory, slice->wave, d->resolve_stream),
-                 "starting a kernel") &&
-           record(d, symbols->free, d->resolve_stream);
+           (!slice->sequences || (started(d, zstd_launch_resolve(&copy.to, symbols->memory,
+                                                                 slice->wave, d->resolve_stream)) &&
+                                  record(d, symbols->free, d->resolve_stream)));
 }
 
 /* Has the streams of a slot wait until what was released may be overwritten. */
@@ -503,23 +503,16 @@ static bool queue_batch(struct zstd_device *d, struct slot *s)
 {
     const struct zstd_plan *p = &s->plan;
 
-    if (!check(d,
-               zstd_launch_move(s->executions.device, s->executions.host,
-                                s->placed * sizeof(struct zstd_execution), s->stream),
-               "starting a kernel") ||
-        !check(d,
-               zstd_launch_move(s->units.device, s->units.host, p->unit_numbers * sizeof(uint32_t),
-                                s->stream),
-               "starting a kernel") ||
+    if (!started(d, zstd_launch_move(s->executions.device, s->executions.host,
+                                     s->placed * sizeof(struct zstd_execution), s->stream)) ||
+        !started(d, zstd_launch_move(s->units.device, s->units.host,
+                                     p->unit_numbers * sizeof(uint32_t), s->stream)) ||
         !await_released(d, s))
         return false;
     for (uint32_t i = 0; i < p->slice_count; i++)
         if (!queue_slice(d, s, &p->slices[i]))
             return false;
-    return check(d,
-                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t),
-                                  d->resolve_stream),
-                 "starting a kernel") &&
+    return bring(d, &s->refused, sizeof(uint32_t), d->resolve_stream) &&
            record(d, s->done, d->resolve_stream);
 }
 

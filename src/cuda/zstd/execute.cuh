@@ -22,16 +22,6 @@
 #define TILE_WORDS (EXECUTE_TILE / 32)
 #define TILE_PER_THREAD (EXECUTE_TILE / EXECUTE_THREADS)
 
-struct execute_launch {
-    const uint8_t *source;
-    const uint8_t *literals;
-    const uint4 *sequences;
-    const struct zstd_execution *blocks;
-    const uint32_t *units; /* first block of each; behind the last one the end */
-    uint32_t *symbols;     /* of the slice */
-    uint32_t *refused;     /* the least block that is */
-};
-
 /* Which sequences begin in a word of the tile, a bit each, and the number of the last one that
    begins before it. */
 struct tile_word {
@@ -205,7 +195,7 @@ __device__ static __forceinline__ void execute_tile(const struct execute_block *
 }
 
 /* Puts this thread's sequence into a group, if it has one. */
-__device__ static __forceinline__ void fill_group(const struct execute_launch *launch,
+__device__ static __forceinline__ void fill_group(const struct zstd_device_batch *batch,
                                                   const struct zstd_execution *execution,
                                                   struct execute_memory *shared, uint32_t group,
                                                   uint32_t count, uint32_t tile, uint4 sequence,
@@ -218,7 +208,7 @@ __device__ static __forceinline__ void fill_group(const struct execute_launch *l
         return;
     offset = zstd_offset_resolve(sequence.w, &execution->history);
     if (offset == 0 || offset > execution->window || offset > execution->produced + match) {
-        atomicMin(launch->refused, execution->block);
+        atomicMin(batch->refused, execution->block);
         offset = 1;
     }
     own->begin = sequence.x & ZSTD_POSITION_MASK;
@@ -234,7 +224,7 @@ __device__ static __forceinline__ void fill_group(const struct execute_launch *l
 
 /* A grid of the units. */
 __global__ static void __launch_bounds__(EXECUTE_THREADS, EXECUTE_RESIDENT)
-    zstd_execute_kernel(const __grid_constant__ struct execute_launch launch)
+    zstd_execute_kernel(const __grid_constant__ struct zstd_execute_launch launch)
 {
     __shared__ struct execute_memory shared;
     const uint32_t first = launch.units[blockIdx.x], end = launch.units[blockIdx.x + 1];
@@ -247,7 +237,7 @@ __global__ static void __launch_bounds__(EXECUTE_THREADS, EXECUTE_RESIDENT)
     for (uint32_t b = first; b < end; b++) {
         const struct zstd_execution *const e = &launch.blocks[b];
         const uint32_t count = e->sequences;
-        const uint4 *const sequences = launch.sequences + e->first;
+        const uint4 *const sequences = (const uint4 *)launch.batch.pool + e->first;
         struct execute_block block;
         uint32_t done = 0; /* bytes of the block */
         uint32_t per_group = 0;
@@ -255,9 +245,9 @@ __global__ static void __launch_bounds__(EXECUTE_THREADS, EXECUTE_RESIDENT)
 
         block.one_byte = e->place == ZSTD_ONE_BYTE;
         block.byte = block.one_byte ? e->literals : 0;
-        block.literals = e->place == ZSTD_IN_SOURCE     ? launch.source + e->literals
-                         : e->place == ZSTD_IN_LITERALS ? launch.literals + e->literals
-                                                        : launch.literals;
+        block.literals = e->place == ZSTD_IN_SOURCE     ? launch.batch.source + e->literals
+                         : e->place == ZSTD_IN_LITERALS ? launch.batch.pool + e->literals
+                                                        : launch.batch.pool;
         block.symbols = launch.symbols + e->position;
         block.position = e->position + ZSTD_BIAS;
         block.unit = (int)(unit - e->position);
@@ -276,7 +266,7 @@ __global__ static void __launch_bounds__(EXECUTE_THREADS, EXECUTE_RESIDENT)
             struct own_sequence own = {0, 0};
             uint32_t group_end;
 
-            fill_group(&launch, e, &shared, group, in_group, done, sequence, &own);
+            fill_group(&launch.batch, e, &shared, group, in_group, done, sequence, &own);
             if (threadIdx.x < per_group && j + per_group + threadIdx.x < count)
                 sequence = sequences[j + per_group + threadIdx.x];
             __syncthreads();

@@ -20,15 +20,8 @@
 #define HASH_AHEAD 8 /* words of a lane that are loaded before the lane goes through them */
 #define HASH_TILE_WORDS (HASH_LOADERS * HASH_LOADS)
 
-struct hash_launch {
-    const uint8_t *ring; /* aligned to 8 */
-    uint64_t ring_size;  /* bytes, a multiple of 8 */
-    const struct zstd_hash_job *jobs;
-    uint32_t *wrong;
-};
-
 /* Eight bytes of the ring from offset `at` on, a multiple of 8 below twice the ring's size. */
-__device__ static __forceinline__ uint64_t hash_load(const struct hash_launch *launch, uint64_t at)
+__device__ static __forceinline__ uint64_t hash_load(const struct zstd_hash_launch *launch, uint64_t at)
 {
     return *(const uint64_t *)(launch->ring +
                                (at < launch->ring_size ? at : at - launch->ring_size));
@@ -42,7 +35,7 @@ struct hash_words {
 };
 
 __device__ static __forceinline__ struct hash_words
-hash_load_word(const struct hash_launch *launch, const struct zstd_hash_job *job, uint64_t i)
+hash_load_word(const struct zstd_hash_launch *launch, const struct zstd_hash_job *job, uint64_t i)
 {
     const uint64_t at = (job->begin & ~(uint64_t)7) + 8 * i;
     const uint64_t behind = (job->begin & 7) == 0 ? at : at + 8;
@@ -59,7 +52,7 @@ __device__ static __forceinline__ uint64_t hash_word(struct hash_words words,
     return words.low >> shift | (shift == 0 ? 0 : words.high << (64 - shift));
 }
 
-__device__ static __forceinline__ uint8_t hash_byte(const struct hash_launch *launch,
+__device__ static __forceinline__ uint8_t hash_byte(const struct zstd_hash_launch *launch,
                                                     const struct zstd_hash_job *job, uint64_t i)
 {
     const uint64_t at = job->begin + i;
@@ -68,7 +61,7 @@ __device__ static __forceinline__ uint8_t hash_byte(const struct hash_launch *la
 }
 
 /* Adds the bytes from offset `i` of the content on, which fill no stripe. */
-__device__ static __forceinline__ uint64_t hash_rest(const struct hash_launch *launch,
+__device__ static __forceinline__ uint64_t hash_rest(const struct zstd_hash_launch *launch,
                                                      const struct zstd_hash_job *job, uint64_t hash,
                                                      uint64_t i)
 {
@@ -110,7 +103,7 @@ __device__ static __forceinline__ uint64_t hash_tile(uint64_t lane, const uint64
 
 /* Begins to load what is this loader's of the words of a tile, as far as there are such. */
 __device__ static __forceinline__ void hash_fetch(struct hash_words *next,
-                                                  const struct hash_launch *launch,
+                                                  const struct zstd_hash_launch *launch,
                                                   const struct zstd_hash_job *job, uint64_t first,
                                                   uint64_t words)
 {
@@ -125,7 +118,7 @@ __device__ static __forceinline__ void hash_fetch(struct hash_words *next,
 
 /* A grid over the jobs. */
 __global__ static void __launch_bounds__(HASH_THREADS)
-    zstd_hash_kernel(const __grid_constant__ struct hash_launch launch)
+    zstd_hash_kernel(const __grid_constant__ struct zstd_hash_launch launch)
 {
     __shared__ uint64_t weighed[2][HASH_TILE_WORDS];
     __shared__ uint64_t lanes[XXH64_LANES];

@@ -121,8 +121,8 @@ struct zstd_execution {
 /* Device memory of a batch. */
 struct zstd_device_batch {
     const uint8_t *source;
-    uint8_t *pool; /* literals, and sequences of 16 bytes each */
-    uint32_t *refused;
+    uint8_t *pool;     /* literals, and sequences of 16 bytes each */
+    uint32_t *refused; /* the least block that is */
 };
 
 /* A frame whose content is in the ring, and what that is to come to. */
@@ -138,6 +138,50 @@ struct zstd_ring_slice {
     uint64_t ring_size;
     uint64_t begin;
     uint32_t size;
+};
+
+/*
+ * The parameters of kernels: all pointers are to device memory.
+ */
+
+struct zstd_literals_launch {
+    struct zstd_device_batch batch;
+    const struct zstd_literals_job *jobs;
+    uint32_t count;
+    const struct zstd_tree *codes;
+};
+
+struct zstd_sequences_launch {
+    struct zstd_device_batch batch;
+    const struct zstd_sequences_job *jobs;
+    uint32_t count;
+    const struct zstd_counts *tables;
+    struct zstd_sequences_result *results; /* of each job */
+};
+
+struct zstd_execute_launch {
+    struct zstd_device_batch batch;
+    const struct zstd_execution *blocks;
+    const uint32_t *units; /* first block of each; behind the last one the end */
+    uint32_t unit_count;
+    uint32_t *symbols; /* of the slice */
+};
+
+/* Blocks without sequences. */
+struct zstd_copy_launch {
+    struct zstd_device_batch batch;
+    const struct zstd_execution *blocks;
+    uint32_t count, largest; /* of the blocks; bytes that each has at most */
+    struct zstd_ring_slice to;
+};
+
+struct zstd_hash_launch {
+    const uint8_t *ring; /* aligned to 8 */
+    uint64_t ring_size;  /* bytes, a multiple of 8 */
+    const struct zstd_hash_job *jobs;
+    uint32_t count;
+    uint32_t
+        *wrong; /* becomes the least number of a job whose checksum is wrong, if that is less */
 };
 
 #endif

@@ -17,37 +17,23 @@ extern "C" {
 #endif
 
 /* Decodes literals. */
-cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
-                                 const struct zstd_literals_job *jobs, uint32_t count,
-                                 const struct zstd_tree *codes, cudaStream_t stream);
+cudaError_t zstd_launch_literals(const struct zstd_literals_launch *launch, cudaStream_t stream);
 
 /* Decodes sequences. */
-cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
-                                  const struct zstd_sequences_job *jobs, uint32_t count,
-                                  const struct zstd_counts *tables,
-                                  struct zstd_sequences_result *results, cudaStream_t stream);
+cudaError_t zstd_launch_sequences(const struct zstd_sequences_launch *launch, cudaStream_t stream);
 
 /* Executes units of blocks into symbols. */
-cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
-                                const struct zstd_execution *blocks, const uint32_t *units,
-                                uint32_t unit_count, uint32_t *symbols, cudaStream_t stream);
+cudaError_t zstd_launch_execute(const struct zstd_execute_launch *launch, cudaStream_t stream);
 
 /* Resolves the symbols of a slice, in waves of so many bytes. */
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream);
 
-/* Copies a slice whose blocks, of at most `largest` bytes each, have no sequences. */
-cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
-                             const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
-                             const struct zstd_ring_slice *slice, cudaStream_t stream);
+/* Copies a slice whose blocks have no sequences. */
+cudaError_t zstd_launch_copy(const struct zstd_copy_launch *launch, cudaStream_t stream);
 
-/* Verifies the checksums of frames whose content lies in a ring of `ring_size` bytes. *wrong, on
-   the device, comes to the least number of a job whose checksum is wrong, if that is less than it
-   was.
- */
-cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
-                             const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
-                             cudaStream_t stream);
+/* Verifies the checksums of frames. */
+cudaError_t zstd_launch_hash(const struct zstd_hash_launch *launch, cudaStream_t stream);
 
 /* Copies `size` bytes, a multiple of 4, between the device and pinned memory of the host, without
    the engines that are busy with large copies. */

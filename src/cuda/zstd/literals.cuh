@@ -23,15 +23,6 @@ struct literals_memory {
     int sound[LITERALS_BLOCKS];
 };
 
-struct literals_launch {
-    const uint8_t *source;
-    const struct zstd_literals_job *jobs;
-    uint32_t count;
-    const struct zstd_tree *codes;
-    uint8_t *literals;
-    uint32_t *refused; /* the least block that is */
-};
-
 /* Four threads make a table: each the entries of every fourth word. `place` has room for a weight
    each, and is the thread's own. */
 __device__ static __forceinline__ void code_table(const struct zstd_weights *code, uint16_t *table,
@@ -191,7 +182,7 @@ __device__ static __forceinline__ int decode_stream(const uint8_t *source, uint3
 }
 
 /* Decodes the stream of a block that is this thread's. Returns false when it is not sound. */
-__device__ static __forceinline__ int decode_literals(const struct literals_launch *launch,
+__device__ static __forceinline__ int decode_literals(const struct zstd_device_batch *batch,
                                                       const struct zstd_literals_job *job,
                                                       uint32_t stream, const uint16_t *table,
                                                       uint32_t *ring)
@@ -201,15 +192,15 @@ __device__ static __forceinline__ int decode_literals(const struct literals_laun
 
     if (stream >= job->streams)
         return 1;
-    return decode_stream(launch->source, job->stream[stream],
+    return decode_stream(batch->source, job->stream[stream],
                          job->stream[stream + 1] - job->stream[stream],
-                         launch->literals + job->target + done,
+                         batch->pool + job->target + done,
                          stream + 1 < job->streams ? segment : left, table, ring);
 }
 
 /* A grid of as many blocks as LITERALS_BLOCKS takes. */
 __global__ static void __launch_bounds__(LITERALS_BLOCKS * 4)
-    zstd_literals_kernel(const __grid_constant__ struct literals_launch launch)
+    zstd_literals_kernel(const __grid_constant__ struct zstd_literals_launch launch)
 {
     __shared__ struct literals_memory shared;
     const uint32_t slot = threadIdx.x / 4, stream = threadIdx.x % 4;
@@ -227,8 +218,8 @@ __global__ static void __launch_bounds__(LITERALS_BLOCKS * 4)
         code_table(&shared.code[slot], shared.table[slot], (uint16_t *)ring, stream);
     __syncthreads();
     if (index < launch.count &&
-        !(shared.sound[slot] && decode_literals(&launch, job, stream, shared.table[slot], ring)))
-        atomicMin(launch.refused, job->block);
+        !(shared.sound[slot] && decode_literals(&launch.batch, job, stream, shared.table[slot], ring)))
+        atomicMin(launch.batch.refused, job->block);
 }
 
 #endif

@@ -14,24 +14,21 @@
 #include "cuda/zstd/tuning.h"
 
 struct resolve_launch {
+    struct zstd_ring_slice to;
     const uint32_t *symbols; /* of the slice */
-    uint8_t *ring;
-    uint64_t ring_size;  /* bytes */
-    uint64_t ring_begin; /* of the slice in the ring */
-    uint32_t begin, end; /* of the wave in the slice */
+    uint32_t begin, end;     /* of the wave in the slice */
 };
 
 /* The place of a byte in the ring: `at` bytes from the slice's begin, less than the ring's size
    either way. */
-__device__ static __forceinline__ uint64_t ring_place(uint64_t ring_begin, int64_t at,
-                                                      uint64_t ring_size)
+__device__ static __forceinline__ uint64_t ring_place(struct zstd_ring_slice to, int64_t at)
 {
-    int64_t place = (int64_t)ring_begin + at;
+    int64_t place = (int64_t)to.begin + at;
 
     if (place < 0)
-        place += (int64_t)ring_size;
-    else if (place >= (int64_t)ring_size)
-        place -= (int64_t)ring_size;
+        place += (int64_t)to.ring_size;
+    else if (place >= (int64_t)to.ring_size)
+        place -= (int64_t)to.ring_size;
     return (uint64_t)place;
 }
 
@@ -68,15 +65,14 @@ __global__ static void __launch_bounds__(RESOLVE_THREADS)
     UNROLL
     for (int k = 0; k < RESOLVE_SYMBOLS; k++)
         if (symbol[k] < ZSTD_BYTE)
-            symbol[k] = __ldcg(launch.ring + ring_place(launch.ring_begin,
-                                                        (int64_t)symbol[k] - (int64_t)ZSTD_BIAS,
-                                                        launch.ring_size));
+            symbol[k] = __ldcg(launch.to.ring +
+                               ring_place(launch.to, (int64_t)symbol[k] - (int64_t)ZSTD_BIAS));
     UNROLL
     for (int k = 0; k < RESOLVE_SYMBOLS; k++) {
         const uint32_t i = first + 32 * (uint32_t)k;
 
         if (i < launch.end)
-            launch.ring[ring_place(launch.ring_begin, i, launch.ring_size)] = (uint8_t)symbol[k];
+            launch.to.ring[ring_place(launch.to, i)] = (uint8_t)symbol[k];
     }
 }
 

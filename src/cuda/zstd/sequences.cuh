@@ -48,15 +48,6 @@ struct sequences_memory {
     uint32_t codes[ZSTD_PARTS][64];
 };
 
-struct sequences_launch {
-    const uint8_t *source;
-    const struct zstd_sequences_job *jobs;
-    uint32_t count;
-    const struct zstd_counts *tables;
-    uint4 *sequences;
-    struct zstd_sequences_result *results; /* of each job */
-};
-
 __device__ static __forceinline__ uint32_t *block_table(struct sequences_block *block,
                                                         uint32_t part)
 {
@@ -174,7 +165,7 @@ __device__ static __forceinline__ void begin_round(struct bit_ring *ring, int po
 }
 
 /* Decodes the sequences of a block. Returns false when they are not sound. */
-__device__ static __forceinline__ int decode_sequences(const struct sequences_launch *launch,
+__device__ static __forceinline__ int decode_sequences(const struct zstd_sequences_launch *launch,
                                                        const struct zstd_sequences_job *job,
                                                        struct sequences_block *block,
                                                        const uint32_t (*codes)[64],
@@ -186,17 +177,17 @@ __device__ static __forceinline__ int decode_sequences(const struct sequences_la
     const uint32_t offset_bits = launch->tables[job->table[ZSTD_OFFSET]].bits;
     const uint32_t match_bits = launch->tables[job->table[ZSTD_MATCH_LENGTH]].bits;
     const uint32_t count = job->count, literals = job->literals, limit = job->limit;
-    uint4 *to = launch->sequences + job->first;
+    uint4 *to = (uint4 *)launch->batch.pool + job->first;
     struct bit_ring ring;
     struct sequence_reader r;
     uint32_t bits, mark, left = count;
 
     if (job->size == 0)
         return 0;
-    mark = launch->source[last];
+    mark = launch->batch.source[last];
     if (mark == 0)
         return 0;
-    ring.base = (const uint32_t *)(launch->source + base);
+    ring.base = (const uint32_t *)(launch->batch.source + base);
     ring.ring = block->ring;
     r.ring = block->ring;
     r.lengths = block->lengths;
@@ -242,7 +233,7 @@ __device__ static __forceinline__ int decode_sequences(const struct sequences_la
 
 /* Three of a block's four threads make a table each, in entries as the shared arithmetic has them;
    then all of them pack those. */
-__device__ static __forceinline__ void make_tables(const struct sequences_launch *launch,
+__device__ static __forceinline__ void make_tables(const struct zstd_sequences_launch *launch,
                                                    const struct zstd_sequences_job *job,
                                                    struct sequences_block *block,
                                                    const uint32_t (*codes)[64], uint32_t part)
@@ -274,7 +265,7 @@ __device__ static __forceinline__ void make_tables(const struct sequences_launch
 /* A grid of as many blocks as SEQUENCES_BLOCKS takes, of four threads each: three of them make the
    tables. */
 __global__ static void __launch_bounds__(SEQUENCES_BLOCKS * 4)
-    zstd_sequences_kernel(const __grid_constant__ struct sequences_launch launch)
+    zstd_sequences_kernel(const __grid_constant__ struct zstd_sequences_launch launch)
 {
     __shared__ struct sequences_memory shared;
     const uint32_t slot = threadIdx.x / 4, part = threadIdx.x % 4;
