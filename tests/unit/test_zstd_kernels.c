@@ -123,7 +123,7 @@ static void run_slice(struct decoder *d, const struct zstd_slice *slice)
 static void count_batch(struct decoder *d)
 {
     const struct zstd_plan *plan = &d->plan;
-    uint32_t i = plan->blocks;
+    uint32_t i = plan->total.blocks;
 
     while (i > 0 && !plan->arrays.blocks[i - 1].last && !plan->arrays.blocks[i - 1].first)
         i--;
@@ -137,18 +137,19 @@ static bool run_batch(struct decoder *d)
     const struct zstd_plan *plan = &d->plan;
     uint32_t count, placed;
 
-    d->refused = plan->blocks;
+    d->refused = plan->total.blocks;
     emulated_literals(&(struct zstd_literals_launch){device_batch(d), d->arrays.literals,
-                                                     plan->literals_jobs, d->arrays.codes});
-    emulated_sequences(&(struct zstd_sequences_launch){
-        device_batch(d), d->arrays.sequences, plan->sequences_jobs, d->arrays.tables, d->results});
+                                                     plan->total.literals_jobs, d->arrays.codes});
+    emulated_sequences(&(struct zstd_sequences_launch){device_batch(d), d->arrays.sequences,
+                                                       plan->total.sequences_jobs, d->arrays.tables,
+                                                       d->results});
     count = d->refused;
     placed = zstd_plan_place(&d->plan, count, d->results, &d->carry);
     for (uint32_t i = 0; i < plan->slice_count; i++)
         run_slice(d, &plan->slices[i]);
-    if (placed == plan->blocks)
+    if (placed == plan->total.blocks)
         zstd_stream_measure(&d->stream, plan);
-    return placed == plan->blocks && d->refused == plan->blocks;
+    return placed == plan->total.blocks && d->refused == plan->total.blocks;
 }
 
 /* Decodes a file. False where it is refused, or cut off. Each batch has memory of its own size. */
@@ -172,7 +173,7 @@ static bool decode(struct decoder *d, const unsigned char *bytes, size_t size)
         free(memory);
         if (!good || status == ZSTD_PLAN_REFUSED)
             return false;
-        if (at == 0 && d->plan.blocks == 0)
+        if (at == 0 && d->plan.total.blocks == 0)
             return false; /* cut off */
         from += at;
     } while (from < size);
@@ -225,7 +226,7 @@ static void check_sound(unsigned long runs, uint64_t seed)
             decoder_open(&d, &limits, size);
             good = decode(&d, compressed, compressed_size);
             tap_case(&family, good, "%s, %zu bytes, run %lu: %s: refused in batch of %u, block %u",
-                     sample_kind_name(kind), size, run, text, d.plan.blocks, d.refused);
+                     sample_kind_name(kind), size, run, text, d.plan.total.blocks, d.refused);
             if (good)
                 tap_case(&family, d.out_size == size && memcmp(d.out, plain, size) == 0,
                          "%s, %zu bytes, run %lu: %s: %zu bytes, or others", sample_kind_name(kind),
@@ -309,9 +310,9 @@ static void check_small_before_large(void)
     decoder_open(&d, &limits, 0);
     zstd_plan_begin(&d.plan, &limits, &d.arrays);
     status = zstd_plan_feed(&d.plan, &d.stream, bytes, compressed[0] + compressed[1], &at);
-    tap_ok(status == ZSTD_PLAN_FULL && d.plan.expected >= limits.expected &&
-               d.plan.expected < limits.expected + 1024,
-           "a small frame, and a part of a large one: %u bytes", (unsigned)d.plan.expected);
+    tap_ok(status == ZSTD_PLAN_FULL && d.plan.total.expected >= limits.expected &&
+               d.plan.total.expected < limits.expected + 1024,
+           "a small frame, and a part of a large one: %u bytes", (unsigned)d.plan.total.expected);
     decoder_close(&d);
     free(parts[0]);
     free(parts[1]);

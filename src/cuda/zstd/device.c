@@ -266,11 +266,12 @@ static bool queue_jobs(struct zstd_device *d, struct slot *s)
 {
     const struct zstd_plan *p = &s->plan;
 
-    *(uint32_t *)s->refused.host = p->blocks;
-    return send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
-           send(d, &s->sequences_jobs, p->sequences_jobs * sizeof(struct zstd_sequences_job)) &&
-           send(d, &s->codes, p->codes * sizeof(struct zstd_tree)) &&
-           send(d, &s->tables, p->tables * sizeof(struct zstd_counts)) &&
+    *(uint32_t *)s->refused.host = p->total.blocks;
+    return send(d, &s->literals_jobs, p->total.literals_jobs * sizeof(struct zstd_literals_job)) &&
+           send(d, &s->sequences_jobs,
+                p->total.sequences_jobs * sizeof(struct zstd_sequences_job)) &&
+           send(d, &s->codes, p->total.codes * sizeof(struct zstd_tree)) &&
+           send(d, &s->tables, p->total.tables * sizeof(struct zstd_counts)) &&
            send(d, &s->refused, sizeof(uint32_t)) && record(d, s->copied, d->copy_stream);
 }
 
@@ -290,16 +291,16 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
 {
     const struct zstd_plan *p = &s->plan;
     const struct zstd_literals_launch literals = {device_batch(s), s->literals_jobs.device,
-                                                  p->literals_jobs, s->codes.device};
+                                                  p->total.literals_jobs, s->codes.device};
     const struct zstd_sequences_launch sequences = {device_batch(s), s->sequences_jobs.device,
-                                                    p->sequences_jobs, s->tables.device,
+                                                    p->total.sequences_jobs, s->tables.device,
                                                     s->results.device};
 
     return await(d, s->stream, s->copied) && record(d, s->begun, s->stream) &&
            started(d, zstd_launch_literals(&literals, s->stream)) &&
            started(d, zstd_launch_sequences(&sequences, s->stream)) &&
            bring(d, &s->refused, sizeof(uint32_t), s->stream) &&
-           bring(d, &s->results, p->sequences_jobs * sizeof(struct zstd_sequences_result),
+           bring(d, &s->results, p->total.sequences_jobs * sizeof(struct zstd_sequences_result),
                  s->stream) &&
            record(d, s->sequences_done, s->stream);
 }
@@ -359,7 +360,7 @@ static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, s
         before = d->at;
         status = plan_bytes(d, s, *begin);
         /* Once more where all of it was a part of a skippable frame. */
-    } while (status == ZSTD_PLAN_STARVED && s->plan.blocks == 0 && d->at > before);
+    } while (status == ZSTD_PLAN_STARVED && s->plan.total.blocks == 0 && d->at > before);
     return status;
 }
 
@@ -415,7 +416,7 @@ enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more)
         status = plan_bytes(d, s, begin);
     } else if (s->state == SLOT_FREE) {
         status = plan_batch(d, s, &begin);
-        if (s->plan.blocks == 0)
+        if (s->plan.total.blocks == 0)
             return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
         s->input_begin = d->origin + begin;
         s->aligned = d->align;
@@ -520,7 +521,7 @@ static bool queue_batch(struct zstd_device *d, struct slot *s)
 static void note_ratio(struct zstd_device *d, const struct slot *s)
 {
     const struct zstd_plan_block *blocks = s->plan.arrays.blocks;
-    const uint32_t last = s->plan.blocks - 1;
+    const uint32_t last = s->plan.total.blocks - 1;
 
     if (blocks[last].source <= blocks[0].source)
         return;
@@ -538,15 +539,16 @@ static bool size_batch(struct zstd_device *d, struct slot *s)
     if (error == cudaErrorNotReady || !check(d, error, "decoding literals and sequences"))
         return false;
     memcpy(&refused, s->refused.host, sizeof refused);
-    s->placed = zstd_plan_place(&s->plan, refused < s->plan.blocks ? refused : s->plan.blocks,
-                                s->results.host, &d->carry);
+    s->placed =
+        zstd_plan_place(&s->plan, refused < s->plan.total.blocks ? refused : s->plan.total.blocks,
+                        s->results.host, &d->carry);
     s->size = zstd_plan_size(&s->plan);
     if (s->aligned)
         d->position +=
             (ZSTD_DEVICE_ALIGNMENT - d->position % ZSTD_DEVICE_ALIGNMENT) % ZSTD_DEVICE_ALIGNMENT;
     s->position = d->position;
     s->state = SLOT_SIZED;
-    if (s->placed == s->plan.blocks)
+    if (s->placed == s->plan.total.blocks)
         note_ratio(d, s);
     return true;
 }
@@ -621,7 +623,7 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     output->input_begin = s->input_begin;
     output->begun = s->begun;
     output->block_count = refused < s->placed ? refused : s->placed;
-    output->refused = output->block_count < s->plan.blocks;
+    output->refused = output->block_count < s->plan.total.blocks;
     if (output->refused) {
         const struct zstd_plan_block *block = &s->plan.arrays.blocks[output->block_count];
 

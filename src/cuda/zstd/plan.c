@@ -7,10 +7,7 @@
 #include "cuda/zstd/tuning.h"
 #include "sys/align.h"
 
-#define BLOCK_HEADER 3
 #define CHECKSUM 4
-
-enum block_type { BLOCK_RAW, BLOCK_RUN, BLOCK_COMPRESSED, BLOCK_RESERVED };
 
 void zstd_stream_begin(struct zstd_stream *stream)
 {
@@ -39,7 +36,7 @@ static uint32_t add_table(struct zstd_plan *plan, enum zstd_part part,
 
     if (plan->table_number[part] == d->number)
         return plan->table[part];
-    counts = &plan->arrays.tables[plan->tables];
+    counts = &plan->arrays.tables[plan->total.tables];
     memset(counts, 0, sizeof *counts);
     if (d->run) {
         counts->symbols = d->code;
@@ -49,19 +46,19 @@ static uint32_t add_table(struct zstd_plan *plan, enum zstd_part part,
         memcpy(counts->count, d->counts, d->codes * sizeof *d->counts);
     }
     plan->table_number[part] = d->number;
-    plan->table[part] = plan->tables;
-    return plan->tables++;
+    plan->table[part] = plan->total.tables;
+    return plan->total.tables++;
 }
 
 static uint32_t add_code(struct zstd_plan *plan, const struct zstd_tables *tables)
 {
     if (plan->code_number != tables->tree_number) {
-        struct zstd_tree *tree = &plan->arrays.codes[plan->codes];
+        struct zstd_tree *tree = &plan->arrays.codes[plan->total.codes];
 
         memcpy(tree->bytes, tables->tree, tables->tree_size);
         tree->size = (uint16_t)tables->tree_size;
         plan->code_number = tables->tree_number;
-        plan->code = plan->codes++;
+        plan->code = plan->total.codes++;
     }
     return plan->code;
 }
@@ -97,9 +94,9 @@ static void add_literals(struct zstd_plan *plan, struct zstd_plan_block *block,
         break;
     }
     block->place = ZSTD_IN_LITERALS;
-    block->literals = plan->literals;
-    plan->literals += (uint32_t)align_up(l->size, 16);
-    job = &plan->arrays.literals[plan->literals_jobs++];
+    block->literals = plan->total.literals;
+    plan->total.literals += (uint32_t)align_up(l->size, 16);
+    job = &plan->arrays.literals[plan->total.literals_jobs++];
     job->streams = l->streams;
     for (unsigned i = 0; i <= ZSTD_STREAMS_MAX; i++)
         job->stream[i] =
@@ -107,19 +104,19 @@ static void add_literals(struct zstd_plan *plan, struct zstd_plan_block *block,
     job->target = block->literals;
     job->count = l->size;
     job->code = add_code(plan, tables);
-    job->block = plan->blocks;
+    job->block = plan->total.blocks;
 }
 
 static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
                           const struct zstd_tables *tables, const struct zstd_block_parts *parts,
                           uint32_t at, uint32_t size)
 {
-    struct zstd_sequences_job *job = &plan->arrays.sequences[plan->sequences_jobs];
+    struct zstd_sequences_job *job = &plan->arrays.sequences[plan->total.sequences_jobs];
 
-    block->job = plan->sequences_jobs++;
+    block->job = plan->total.sequences_jobs++;
     block->sequences = parts->sequences;
-    plan->sequences += parts->sequences;
-    block->first_sequence = plan->limits.pool / 16 - plan->sequences;
+    plan->total.sequences += parts->sequences;
+    block->first_sequence = plan->limits.pool / 16 - plan->total.sequences;
     job->source = ZSTD_SOURCE_BEFORE + plan->base + at + parts->stream;
     job->size = size - parts->stream;
     job->count = parts->sequences;
@@ -128,7 +125,7 @@ static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
     job->limit = block->limit;
     for (unsigned part = 0; part < ZSTD_PARTS; part++)
         job->table[part] = add_table(plan, (enum zstd_part)part, &tables->parts[part]);
-    job->block = plan->blocks;
+    job->block = plan->total.blocks;
 }
 
 /* Frames up to this part of a batch are left whole. */
@@ -155,13 +152,13 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
     const struct zstd_plan_limits *l = &plan->limits;
     const uint32_t most = (uint32_t)stream->frame.block_most;
 
-    return plan->blocks < l->blocks && plan->codes < l->codes &&
-           plan->tables + ZSTD_PARTS <= l->tables &&
-           (uint64_t)plan->literals + most + 16 +
-                   (uint64_t)16 * (plan->sequences + ZSTD_BLOCK_SEQUENCES_MAX) <=
+    return plan->total.blocks < l->blocks && plan->total.codes < l->codes &&
+           plan->total.tables + ZSTD_PARTS <= l->tables &&
+           (uint64_t)plan->total.literals + most + 16 +
+                   (uint64_t)16 * (plan->total.sequences + ZSTD_BLOCK_SEQUENCES_MAX) <=
                l->pool &&
-           plan->output + most <= l->output &&
-           (plan->blocks == 0 || plan->expected < l->expected ||
+           plan->total.output + most <= l->output &&
+           (plan->total.blocks == 0 || plan->total.expected < l->expected ||
             zstd_plan_cuts_frame(plan, stream));
 }
 
@@ -170,8 +167,8 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
    on the device. */
 static bool leave_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
-    return plan->blocks > 0 && is_short(plan, stream) &&
-           plan->expected + frame_size(stream) > plan->limits.expected;
+    return plan->total.blocks > 0 && is_short(plan, stream) &&
+           plan->total.expected + frame_size(stream) > plan->limits.expected;
 }
 
 /* Bytes that a block with sequences may be expected to hold. */
@@ -200,12 +197,12 @@ static bool add_compressed(struct zstd_plan *plan, struct zstd_stream *stream,
     add_literals(plan, block, &stream->tables, &parts.literals, source, at);
     if (parts.sequences > 0) {
         add_sequences(plan, block, &stream->tables, &parts, at, size);
-        plan->output += most;
-        plan->expected += expected_size(stream, parts.literals.size);
+        plan->total.output += most;
+        plan->total.expected += expected_size(stream, parts.literals.size);
     } else {
         block->size = parts.literals.size;
-        plan->output += block->size;
-        plan->expected += block->size;
+        plan->total.output += block->size;
+        plan->total.expected += block->size;
     }
     return true;
 }
@@ -228,34 +225,19 @@ static void look_ahead(const unsigned char *source, size_t size, size_t at)
     uint32_t header, content, places[ZSTD_PLACES];
     unsigned count = 0;
 
-    if (at + BLOCK_HEADER >= size)
+    if (at + ZSTD_BLOCK_HEADER >= size)
         return;
     header = source[at] | (uint32_t)source[at + 1] << 8 | (uint32_t)source[at + 2] << 16;
     content = header >> 3;
-    at += BLOCK_HEADER;
-    if ((enum block_type)(header >> 1 & 3) == BLOCK_COMPRESSED && content < size - at)
+    at += ZSTD_BLOCK_HEADER;
+    if ((enum zstd_block_type)(header >> 1 & 3) == ZSTD_BLOCK_COMPRESSED && content < size - at)
         count = zstd_block_places(source + at, content, places);
     if (count > 0)
         fetch(source, size, at + places[0]);
     for (unsigned i = 1; i < count; i++)
         __builtin_prefetch(source + at + places[i]);
-    fetch(source, size, at + ((enum block_type)(header >> 1 & 3) == BLOCK_RUN ? 1 : content));
-}
-
-static void set_mark(struct zstd_plan *plan)
-{
-    plan->mark = (struct zstd_plan_mark){
-        .blocks = plan->blocks,
-        .literals_jobs = plan->literals_jobs,
-        .sequences_jobs = plan->sequences_jobs,
-        .codes = plan->codes,
-        .tables = plan->tables,
-        .literals = plan->literals,
-        .sequences = plan->sequences,
-        .output = plan->output,
-        .expected = plan->expected,
-        .set = true,
-    };
+    fetch(source, size,
+          at + ((enum zstd_block_type)(header >> 1 & 3) == ZSTD_BLOCK_RUN ? 1 : content));
 }
 
 /* Plans the block whose header is at offset *at, if it is all there, with the checksum behind the
@@ -266,26 +248,28 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     struct zstd_plan_block *block;
     uint32_t header, content, taken, trailer;
     uint64_t expected;
-    enum block_type type;
+    enum zstd_block_type type;
 
-    if (size - *at < BLOCK_HEADER)
+    if (size - *at < ZSTD_BLOCK_HEADER)
         return ZSTD_PLAN_STARVED;
     header = source[*at] | (uint32_t)source[*at + 1] << 8 | (uint32_t)source[*at + 2] << 16;
-    type = (enum block_type)(header >> 1 & 3);
+    type = (enum zstd_block_type)(header >> 1 & 3);
     content = header >> 3;
-    taken = type == BLOCK_RUN ? 1 : content;
-    if (type == BLOCK_RESERVED || content > stream->frame.block_most)
+    taken = type == ZSTD_BLOCK_RUN ? 1 : content;
+    if (type == ZSTD_BLOCK_RESERVED || content > stream->frame.block_most)
         return ZSTD_PLAN_REFUSED;
     trailer = (header & 1) && stream->frame.checksum ? CHECKSUM : 0;
-    if (size - *at - BLOCK_HEADER < taken + trailer)
+    if (size - *at - ZSTD_BLOCK_HEADER < taken + trailer)
         return ZSTD_PLAN_STARVED;
     if (!has_room(plan, stream))
         return ZSTD_PLAN_FULL;
-    expected = plan->expected;
-    if (stream->first)
-        set_mark(plan);
-    look_ahead(source, size, *at + BLOCK_HEADER + taken);
-    block = &plan->arrays.blocks[plan->blocks];
+    expected = plan->total.expected;
+    if (stream->first) {
+        plan->mark = plan->total;
+        plan->marked = true;
+    }
+    look_ahead(source, size, *at + ZSTD_BLOCK_HEADER + taken);
+    block = &plan->arrays.blocks[plan->total.blocks];
     memset(block, 0, sizeof *block);
     block->source = plan->base + (uint32_t)*at;
     block->first = stream->first;
@@ -295,28 +279,28 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     block->content = stream->frame.content;
     block->checked = stream->frame.checksum;
     block->frame = stream->frame_begin;
-    *at += BLOCK_HEADER;
-    if (type == BLOCK_COMPRESSED) {
+    *at += ZSTD_BLOCK_HEADER;
+    if (type == ZSTD_BLOCK_COMPRESSED) {
         if (!add_compressed(plan, stream, block, source, (uint32_t)*at, content)) {
-            *at -= BLOCK_HEADER;
+            *at -= ZSTD_BLOCK_HEADER;
             return ZSTD_PLAN_REFUSED;
         }
     } else {
-        block->place = type == BLOCK_RAW ? ZSTD_IN_SOURCE : ZSTD_ONE_BYTE;
-        block->literals = type == BLOCK_RAW ? ZSTD_SOURCE_BEFORE + plan->base + (uint32_t)*at
-                                            : (uint32_t)source[*at];
+        block->place = type == ZSTD_BLOCK_RAW ? ZSTD_IN_SOURCE : ZSTD_ONE_BYTE;
+        block->literals = type == ZSTD_BLOCK_RAW ? ZSTD_SOURCE_BEFORE + plan->base + (uint32_t)*at
+                                                 : (uint32_t)source[*at];
         block->literal_count = block->size = content;
-        plan->output += content;
-        plan->expected += content;
+        plan->total.output += content;
+        plan->total.expected += content;
     }
     *at += taken;
     block->behind = plan->base + (uint32_t)*at;
-    stream->size += plan->expected - expected;
+    stream->size += plan->total.expected - expected;
     if (trailer > 0) {
         block->checksum = zstd_load32(source + *at);
         *at += trailer;
     }
-    plan->blocks++;
+    plan->total.blocks++;
     stream->first = false;
     if (block->last) {
         stream->state = ZSTD_BEFORE_FRAME;
@@ -408,7 +392,7 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
 
 bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
-    return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->mark.set &&
+    return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->marked &&
            is_short(plan, stream);
 }
 
@@ -418,15 +402,15 @@ bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream
 
 bool zstd_plan_can_split(const struct zstd_plan *plan)
 {
-    return plan->mark.set && plan->mark.blocks > 0;
+    return plan->marked && plan->mark.blocks > 0;
 }
 
 static void move_blocks(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
 {
-    const struct zstd_plan_mark *m = &plan->mark;
+    const struct zstd_plan_total *m = &plan->mark;
 
-    for (uint32_t i = m->blocks; i < plan->blocks; i++) {
-        struct zstd_plan_block *block = &next->arrays.blocks[next->blocks++];
+    for (uint32_t i = m->blocks; i < plan->total.blocks; i++) {
+        struct zstd_plan_block *block = &next->arrays.blocks[next->total.blocks++];
 
         *block = plan->arrays.blocks[i];
         block->source -= shift;
@@ -450,10 +434,10 @@ static void move_blocks(const struct zstd_plan *plan, uint32_t shift, struct zst
 
 static void move_literals(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
 {
-    const struct zstd_plan_mark *m = &plan->mark;
+    const struct zstd_plan_total *m = &plan->mark;
 
-    for (uint32_t i = m->literals_jobs; i < plan->literals_jobs; i++) {
-        struct zstd_literals_job *job = &next->arrays.literals[next->literals_jobs++];
+    for (uint32_t i = m->literals_jobs; i < plan->total.literals_jobs; i++) {
+        struct zstd_literals_job *job = &next->arrays.literals[next->total.literals_jobs++];
 
         *job = plan->arrays.literals[i];
         for (unsigned k = 0; k <= ZSTD_JOB_STREAMS; k++)
@@ -462,9 +446,9 @@ static void move_literals(const struct zstd_plan *plan, uint32_t shift, struct z
         job->code -= m->codes; /* a frame begins with a code of its own */
         job->block -= m->blocks;
     }
-    while (m->codes + next->codes < plan->codes) {
-        next->arrays.codes[next->codes] = plan->arrays.codes[m->codes + next->codes];
-        next->codes++;
+    while (m->codes + next->total.codes < plan->total.codes) {
+        next->arrays.codes[next->total.codes] = plan->arrays.codes[m->codes + next->total.codes];
+        next->total.codes++;
     }
     next->code_number = plan->code_number;
     next->code = plan->code - m->codes;
@@ -473,11 +457,11 @@ static void move_literals(const struct zstd_plan *plan, uint32_t shift, struct z
 /* Predefined tables may be those of frames before, so each is copied where it is first used. */
 static void move_sequences(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
 {
-    const struct zstd_plan_mark *m = &plan->mark;
+    const struct zstd_plan_total *m = &plan->mark;
     uint32_t old[ZSTD_PARTS] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
-    for (uint32_t i = m->sequences_jobs; i < plan->sequences_jobs; i++) {
-        struct zstd_sequences_job *job = &next->arrays.sequences[next->sequences_jobs++];
+    for (uint32_t i = m->sequences_jobs; i < plan->total.sequences_jobs; i++) {
+        struct zstd_sequences_job *job = &next->arrays.sequences[next->total.sequences_jobs++];
 
         *job = plan->arrays.sequences[i];
         job->source -= shift;
@@ -486,8 +470,8 @@ static void move_sequences(const struct zstd_plan *plan, uint32_t shift, struct 
         for (unsigned part = 0; part < ZSTD_PARTS; part++) {
             if (job->table[part] != old[part]) {
                 old[part] = job->table[part];
-                next->arrays.tables[next->tables] = plan->arrays.tables[old[part]];
-                next->table[part] = next->tables++;
+                next->arrays.tables[next->total.tables] = plan->arrays.tables[old[part]];
+                next->table[part] = next->total.tables++;
                 next->table_number[part] = plan->table_number[part];
             }
             job->table[part] = next->table[part];
@@ -497,28 +481,20 @@ static void move_sequences(const struct zstd_plan *plan, uint32_t shift, struct 
 
 uint32_t zstd_plan_split(struct zstd_plan *plan, struct zstd_plan *next)
 {
-    const struct zstd_plan_mark m = plan->mark;
+    const struct zstd_plan_total m = plan->mark;
     const uint32_t shift = plan->arrays.blocks[m.blocks].source / 16 * 16;
 
     move_blocks(plan, shift, next);
     move_literals(plan, shift, next);
     move_sequences(plan, shift, next);
     next->base = plan->base - shift;
-    next->literals = plan->literals - m.literals;
-    next->sequences = plan->sequences - m.sequences;
-    next->output = plan->output - m.output;
-    next->expected = plan->expected - m.expected;
-    next->mark = (struct zstd_plan_mark){.set = true};
-    plan->blocks = m.blocks;
-    plan->literals_jobs = m.literals_jobs;
-    plan->sequences_jobs = m.sequences_jobs;
-    plan->codes = m.codes;
-    plan->tables = m.tables;
-    plan->literals = m.literals;
-    plan->sequences = m.sequences;
-    plan->output = m.output;
-    plan->expected = m.expected;
-    plan->mark.set = false;
+    next->total.literals = plan->total.literals - m.literals;
+    next->total.sequences = plan->total.sequences - m.sequences;
+    next->total.output = plan->total.output - m.output;
+    next->total.expected = plan->total.expected - m.expected;
+    next->marked = true;
+    plan->total = m;
+    plan->marked = false;
     return shift;
 }
 
@@ -640,7 +616,7 @@ void zstd_stream_measure(struct zstd_stream *stream, const struct zstd_plan *pla
 {
     uint64_t bytes = 0, blocks = 0;
 
-    for (uint32_t i = 0; i < plan->blocks; i++)
+    for (uint32_t i = 0; i < plan->total.blocks; i++)
         if (plan->arrays.blocks[i].sequences > 0) {
             bytes += plan->arrays.blocks[i].size;
             blocks++;

@@ -93,17 +93,15 @@ struct zstd_plan {
     struct zstd_plan_arrays arrays;
     uint32_t base; /* offset in the batch of the first byte that zstd_plan_feed is given: 0, or the
                       caller's to set where a batch has its bytes from several places */
-    uint32_t blocks, literals_jobs, sequences_jobs, codes, tables;
-    uint32_t literals;  /* bytes */
-    uint32_t sequences; /* how many */
-    uint64_t output;    /* bytes that the blocks may hold at most */
-    uint64_t expected;  /* bytes that they may be expected to hold */
-    /* Before the first block of the frame that this batch began last. */
-    struct zstd_plan_mark {
-        uint32_t blocks, literals_jobs, sequences_jobs, codes, tables, literals, sequences;
-        uint64_t output, expected;
-        bool set; /* the batch has begun a frame */
-    } mark;
+    /* All that is planned; and what was before the first block of the frame that was begun last. */
+    struct zstd_plan_total {
+        uint32_t blocks, literals_jobs, sequences_jobs, codes, tables;
+        uint32_t literals;  /* bytes */
+        uint32_t sequences; /* how many */
+        uint64_t output;    /* bytes that the blocks may hold at most */
+        uint64_t expected;  /* bytes that they may be expected to hold */
+    } total, mark;
+    bool marked; /* the batch has begun a frame */
     /* The number in its frame (block.h) and the index of the code and the tables used last. */
     uint64_t code_number, table_number[ZSTD_PARTS];
     uint32_t code, table[ZSTD_PARTS];
