@@ -53,8 +53,8 @@ static unsigned absent_workers(unsigned device_count, unsigned cores)
 
 const struct engine engine_cuda = {.name = "gpu", .open = absent_open, .workers = absent_workers};
 
-REFUSES(cuda_array_add, struct cuda_array **array, const struct cuda_array_terms *terms,
-        const struct view_layout *layout, uint64_t count, uint64_t index, int device, void *stream)
+REFUSES(cuda_array_add, struct cuda_array **array, const struct cuda_array_elements *elements,
+        unsigned wants, uint64_t index)
 
 bool cuda_array_snapshot(struct cuda_array *array, unsigned wants, struct partial *partial,
                          struct error *error)

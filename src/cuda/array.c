@@ -160,15 +160,26 @@ static struct slot *find_slot(struct cuda_array *a, int device, cudaStream_t str
     return s;
 }
 
-static bool reduce(struct slot *s, const struct cuda_array_terms *terms, struct cuda_rows rows,
-                   uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
+/* Elements that are added. */
+struct addition {
+    struct slot *slot;
+    const struct cuda_array_elements *elements;
+    unsigned wants;
+    uint64_t index; /* of the next, where they are in order */
+};
+
+static bool add_rows(void *context, struct cuda_rows rows, uint64_t count, struct error *error)
 {
-    const bool digests = terms->wants & PARTIAL_DIGEST;
+    struct addition *const a = context;
+    const struct cuda_array_elements *const e = a->elements;
+    struct slot *const s = a->slot;
+    const uint64_t index = a->index;
+    const bool digests = a->wants & PARTIAL_DIGEST;
     /* The kernel of digests counts, too. */
-    const bool alone = terms->wants == PARTIAL_DIGEST && !terms->missing;
+    const bool alone = a->wants == PARTIAL_DIGEST && !e->missing;
     struct partial *const partial = s->partials[s->current];
-    const struct cuda_digest_launch digest = {.type = terms->type,
-                                              .swap = terms->swap,
+    const struct cuda_digest_launch digest = {.type = e->type,
+                                              .swap = e->swap,
                                               .counts = alone,
                                               .data = rows.data,
                                               .count = (size_t)count,
@@ -176,11 +187,11 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, struct 
                                               .partial = partial,
                                               .scratch = s->digest,
                                               .multiprocessors = s->site.multiprocessors};
-    const struct cuda_launch launch = {.type = terms->type,
-                                       .swap = terms->swap,
+    const struct cuda_launch launch = {.type = e->type,
+                                       .swap = e->swap,
                                        .missing = &s->missing,
-                                       .wants = (terms->wants & ~(unsigned)PARTIAL_DIGEST) |
-                                                (terms->missing ? PARTIAL_MISSING : 0),
+                                       .wants = (a->wants & ~(unsigned)PARTIAL_DIGEST) |
+                                                (e->missing ? PARTIAL_MISSING : 0),
                                        .rows = rows,
                                        .count = (size_t)count,
                                        .index = index,
@@ -188,27 +199,9 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, struct 
                                        .scratch = s->scratch,
                                        .multiprocessors = s->site.multiprocessors};
 
-    if (count == 0)
-        return true;
-    return (!digests || cuda_guest_check(cuda_digest(&digest, stream), launching, error)) &&
-           (alone || cuda_guest_check(cuda_reduce(&launch, stream), launching, error));
-}
-
-/* Elements that are added. */
-struct addition {
-    struct slot *slot;
-    const struct cuda_array_terms *terms;
-    uint64_t index; /* of the next, where they are in order */
-    cudaStream_t stream;
-};
-
-static bool add_rows(void *context, struct cuda_rows rows, uint64_t count, struct error *error)
-{
-    struct addition *const a = context;
-    const uint64_t index = a->index;
-
     a->index += count;
-    return reduce(a->slot, a->terms, rows, count, index, a->stream, error);
+    return (!digests || cuda_guest_check(cuda_digest(&digest, e->stream), launching, error)) &&
+           (alone || cuda_guest_check(cuda_reduce(&launch, e->stream), launching, error));
 }
 
 static const void *copy(void *context, const struct cuda_gather *gather, uint64_t staged,
@@ -217,30 +210,28 @@ static const void *copy(void *context, const struct cuda_gather *gather, uint64_
     const struct addition *const a = context;
     struct slot *const s = a->slot;
 
-    return cuda_array_stage(&s->site, &s->stage, gather, staged, a->stream, error);
+    return cuda_array_stage(&s->site, &s->stage, gather, staged, a->elements->stream, error);
 }
 
-/* Launches what adds elements of a layout. */
-static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
-                          const struct view_layout *layout, uint64_t count, uint64_t index,
-                          cudaStream_t stream, struct error *error)
+/* Launches what adds elements. */
+static bool reduce(struct slot *s, const struct cuda_array_elements *e, unsigned wants,
+                   uint64_t index, struct error *error)
 {
-    struct addition addition = {s, terms, index, stream};
-    const size_t size = element_size(terms->type);
+    struct addition addition = {s, e, wants, index};
+    const size_t size = element_size(e->type);
     const struct cuda_array_parts parts = {.tuning = &cuda_array_parts_shipped,
                                            .size = size,
                                            .most = LAUNCH_MAX,
                                            .tiles = CUDA_TILES,
                                            .few = CUDA_UNALIGNED_MAX,
-                                           .ordered =
-                                               terms->wants & (PARTIAL_WHERE | PARTIAL_DIGEST),
-                                           .joined = terms->wants & PARTIAL_DIGEST,
+                                           .ordered = wants & (PARTIAL_WHERE | PARTIAL_DIGEST),
+                                           .joined = wants & PARTIAL_DIGEST,
                                            .room = CUDA_STAGE_BYTES / size,
                                            .take = add_rows,
                                            .copy = copy,
                                            .context = &addition};
 
-    return cuda_array_take_parts(&parts, layout, count, error);
+    return cuda_array_take_parts(&parts, e->layout, e->count, error);
 }
 
 /* Bytes of a partial result that has these wants: the members of moments.h and the digest are the
@@ -267,34 +258,23 @@ static bool publish(struct slot *s, unsigned wants, cudaStream_t stream, struct 
     return true;
 }
 
-/* Adds to a slot that is not captured. */
-static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms,
-                         const struct view_layout *layout, uint64_t count, uint64_t index,
-                         cudaStream_t stream, struct error *error)
+static bool add(struct cuda_array *a, const struct cuda_array_elements *e, unsigned wants,
+                uint64_t index, int device, struct error *error)
 {
-    if (s->receipt.pending && !cuda_guest_check(cudaStreamWaitEvent(stream, s->receipt.last, 0),
-                                                "waiting for a stream", error))
-        return false;
-    return reduce_layout(s, terms, layout, count, index, stream, error) &&
-           publish(s, terms->wants, stream, error) &&
-           cuda_receipt_expect(&s->receipt, stream, error);
-}
-
-static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
-                const struct view_layout *layout, uint64_t count, uint64_t index,
-                cudaStream_t stream, int device, struct error *error)
-{
-    struct slot *s = find_slot(a, device, stream, error);
+    struct slot *s = find_slot(a, device, e->stream, error);
     bool good;
 
     if (!s)
         return false;
     s->missing.count = 0;
-    if (terms->missing)
-        cuda_missing_add_sums(&s->missing, terms->type, terms->missing);
-    good = s->captured ? reduce_layout(s, terms, layout, count, index, stream, error) &&
-                             publish(s, terms->wants, stream, error)
-                       : add_in_order(s, terms, layout, count, index, stream, error);
+    if (e->missing)
+        cuda_missing_add_sums(&s->missing, e->type, e->missing);
+    /* Those that are not captured are put in order. */
+    good =
+        (!s->receipt.pending || cuda_guest_check(cudaStreamWaitEvent(e->stream, s->receipt.last, 0),
+                                                 "waiting for a stream", error)) &&
+        reduce(s, e, wants, index, error) && publish(s, wants, e->stream, error) &&
+        (s->captured || cuda_receipt_expect(&s->receipt, e->stream, error));
     /* Nobody knows how much of it was launched. */
     a->failed = a->failed || !good;
     return good;
@@ -305,19 +285,19 @@ static bool is_whole(const struct cuda_array *a, struct error *error)
     return !a->failed || error_set(error, ERROR_GPU, "the GPU failed while elements were added");
 }
 
-bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
-                    const struct view_layout *layout, uint64_t count, uint64_t index, int device,
-                    void *stream, struct error *error)
+bool cuda_array_add(struct cuda_array **array, const struct cuda_array_elements *e, unsigned wants,
+                    uint64_t index, struct error *error)
 {
     struct cuda_guest guest;
+    int device = e->device;
     bool good;
 
-    if (count == 0)
+    if (e->count == 0)
         return true;
-    if (terms->wants & ~(CUDA_FINDS | PARTIAL_DIGEST))
+    if (wants & ~(CUDA_FINDS | PARTIAL_DIGEST))
         return error_set(error, ERROR_REQUEST,
                          "these operations of scaled numbers are not supported in device memory");
-    if (!cuda_guest_find(&device, layout->data, error))
+    if (!cuda_guest_find(&device, e->layout->data, error))
         return false;
     if (!*array)
         *array = calloc(1, sizeof **array);
@@ -325,8 +305,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
         return error_memory(error);
     if (!is_whole(*array, error))
         return false;
-    good = cuda_guest_enter(&guest, device, error) &&
-           add(*array, terms, layout, count, index, stream, device, error);
+    good = cuda_guest_enter(&guest, device, error) && add(*array, e, wants, index, device, error);
     cuda_guest_leave(&guest);
     return good;
 }

@@ -30,28 +30,33 @@
 
 struct cuda_array;
 
-/* The form of elements, and what is found of them. All launches between two calls of cuda_array_clear
-   have equal ones. */
-struct cuda_array_terms {
+/* Elements in device memory, of any alignment, or in managed memory. */
+struct cuda_array_elements {
     enum element_type type;
-    bool swap;                     /* elements are not in the machine's byte order */
-    unsigned wants;                /* partial_want bits: a part of PARTIAL_ALL | PARTIAL_DIGEST */
+    bool swap;                     /* they are not in the machine's byte order */
     const struct missing *missing; /* elements that are left out; NULL: none */
+    const struct view_layout *layout;
+    uint64_t count; /* the first ones of the layout; at least one, but for cuda_array_add */
+    int device;     /* that reads managed memory; negative: the current one */
+    void
+        *stream; /* a cudaStream_t of their device: they are read after what was put on it before */
+    /* For cuda_array_reduce_slices: floats with a mask, which this view has and whose memory is on their
+       device; NULL: without one. */
+    const struct view *masked;
 };
 
-/* Adds the first `count` elements of a layout, of any alignment, in memory of a device or managed
-   memory. They are read after what was put on `stream` before, a cudaStream_t of that device. Managed
-   memory is read by `device`; negative: by the current one.
+/* Adds elements, of which `wants` is found: partial_want bits, a part of PARTIAL_ALL | PARTIAL_DIGEST.
+   Between two calls of cuda_array_clear all have one type, byte order and missing values, and the wants
+   are the same.
    `index` is that of the first; that of the first NaN is right only if all lie in a row, or if PARTIAL_WHERE is
    wanted. Waits for nothing. Allocates only the first time on a device or in
    a capture, and for the first elements that are not aligned to their size or not in a row; makes
    *array if it is NULL. After an error of a GPU it has no results. */
-bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
-                    const struct view_layout *layout, uint64_t count, uint64_t index, int device,
-                    void *stream, struct error *error);
+bool cuda_array_add(struct cuda_array **array, const struct cuda_array_elements *elements,
+                    unsigned wants, uint64_t index, struct error *error);
 
 /* Waits for all that was added, and merges it into *partial; more can be added after. `wants` are
-   those of the terms. Runs of graphs count that were launched before. */
+   those of the elements. Runs of graphs count that were launched before. */
 bool cuda_array_snapshot(struct cuda_array *array, unsigned wants, struct partial *partial,
                          struct error *error);
 

@@ -264,25 +264,20 @@ static bool stage(struct cuda_comparer *c, int side, uint64_t piece, uint64_t by
                             launching, error);
 }
 
-static struct cuda_array_terms terms_of(const struct cuda_comparer *c)
-{
-    return (struct cuda_array_terms){.type = c->sides[0].type,
-                                     .swap = c->sides[0].swap,
-                                     .wants = c->wants,
-                                     .missing = c->sides[0].missing};
-}
-
 /* Has the first side's pieces that were found reduced, before others take their place. */
 static bool add_found(struct cuda_comparer *c, uint64_t found, struct error *error)
 {
     const size_t size = element_size(c->sides[0].type);
-    const uint64_t count = found * (CUDA_PIECE_BYTES / size);
-    const struct cuda_array_terms terms = terms_of(c);
-    const struct view_layout row = {
-        .data = c->copies[0].memory, .rank = 1, .sizes = {count}, .strides = {(int64_t)size}};
+    struct cuda_array_elements elements = c->sides[0];
+    const struct view_layout row = {.data = c->copies[0].memory,
+                                    .rank = 1,
+                                    .sizes = {found * (CUDA_PIECE_BYTES / size)},
+                                    .strides = {(int64_t)size}};
 
-    return cuda_array_add(&c->differing, &terms, &row, count, 0, c->site.device, c->site.stream,
-                          error);
+    elements.layout = &row;
+    elements.count = row.sizes[0];
+    elements.stream = c->site.stream;
+    return cuda_array_add(&c->differing, &elements, c->wants, 0, error);
 }
 
 /* Compares `pieces` pieces from number `first` on. *found: how many differ. */
@@ -390,11 +385,10 @@ bool cuda_array_next_pieces(struct cuda_comparer *c, struct cuda_pieces *pieces,
 bool cuda_array_sums(struct cuda_comparer *c, struct partial *all, struct partial *differing,
                      struct error *error)
 {
-    const struct cuda_array_elements *e = &c->sides[0];
-    const struct cuda_array_terms terms = terms_of(c);
+    struct cuda_array_elements elements = c->sides[0];
 
-    return cuda_array_add(&c->all, &terms, e->layout, e->count, 0, e->device, c->site.stream,
-                          error) &&
+    elements.stream = c->site.stream;
+    return cuda_array_add(&c->all, &elements, c->wants, 0, error) &&
            cuda_array_snapshot(c->all, c->wants, all, error) &&
            cuda_array_snapshot(c->differing, c->wants, differing, error);
 }

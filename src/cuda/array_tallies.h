@@ -23,20 +23,6 @@
 #include "core/tally.h"
 #include "cuda/array.h"
 
-/* Elements of a layout in device memory, as cuda_array_add is given them. */
-struct cuda_array_elements {
-    enum element_type type;
-    bool swap;                     /* they are not in the machine's byte order */
-    const struct missing *missing; /* elements that are left out; NULL: none */
-    const struct view_layout *layout;
-    uint64_t count; /* the first ones of the layout, at least one */
-    int device;     /* that reads managed memory; negative: the current one */
-    void *stream;
-    /* For cuda_array_reduce_slices: floats with a mask, which this view has and whose memory is on their
-       device; NULL: without one. */
-    const struct view *masked;
-};
-
 struct cuda_tallier;
 
 /* How much a tallier keeps, elements: room for at least so many on the device, and up to so many are

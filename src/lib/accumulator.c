@@ -370,8 +370,13 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
     const struct scale none = {.given = false};
     const struct view_layout layout = {
         .data = data, .rank = 1, .sizes = {count}, .strides = {(int64_t)element_size(a->type)}};
-    struct cuda_array_terms terms = {.type = a->type,
-                                     .missing = a->missing.count > 0 ? &a->missing : NULL};
+    const struct cuda_array_elements elements = {.type = a->type,
+                                                 .missing =
+                                                     a->missing.count > 0 ? &a->missing : NULL,
+                                                 .layout = &layout,
+                                                 .count = count,
+                                                 .device = -1,
+                                                 .stream = stream};
     struct error error = {.kind = ERROR_NONE};
     bool good;
 
@@ -380,8 +385,7 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 bytes");
     if (begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
         return a->context->status;
-    terms.wants = a->wants;
-    good = cuda_array_add(&a->device, &terms, &layout, count, 0, -1, stream, &error);
+    good = cuda_array_add(&a->device, &elements, a->wants, 0, &error);
     if (good || a->device)
         a->kind = ACCUMULATOR_BAG;
     return good ? GPR_OK : lib_fail_error(a->context, NULL, NULL, &error);

@@ -256,19 +256,22 @@ static bool find_indices(gpr_context *context, const struct cuda_array_elements 
 }
 
 /* Adds the elements that a mask leaves, some at a time. */
-static bool add_masked(struct search *s, const struct cuda_array_terms *terms,
-                       const struct view *view, uint64_t *left_out, struct error *error)
+static bool add_masked(struct search *s, unsigned wants, const struct view *view,
+                       uint64_t *left_out, struct error *error)
 {
     const struct cuda_array_elements *e = &s->elements;
+    struct cuda_array_elements kept = *e;
     const uint64_t most = MASKED_BYTES / element_size(e->type);
 
     for (uint64_t i = 0, n; i < e->count; i += n) {
         struct view row;
 
         n = e->count - i < most ? e->count - i : most;
-        if (!keep(s, view, i, n, &row, error) ||
-            !cuda_array_add(&s->context->device_array, terms, &row.folded, row.elements, 0,
-                            e->device, e->stream, error))
+        if (!keep(s, view, i, n, &row, error))
+            return false;
+        kept.layout = &row.folded;
+        kept.count = row.elements;
+        if (!cuda_array_add(&s->context->device_array, &kept, wants, 0, error))
             return false;
         *left_out += n - row.elements;
     }
@@ -287,9 +290,8 @@ static bool reduce_alone(struct search *s, struct partial *partial, struct error
 
 /* Launches what finds the partial result, and takes the sample while that runs. The first pass
    follows where it can, so that the GPU goes from one to the other without a pause. */
-static bool reduce(struct search *s, const struct cuda_array_terms *terms, const struct view *view,
-                   bool nan_is_error, uint64_t *left_out, struct partial *partial,
-                   struct error *error)
+static bool reduce(struct search *s, unsigned wants, const struct view *view, bool nan_is_error,
+                   uint64_t *left_out, struct partial *partial, struct error *error)
 {
     struct cuda_array **array = &s->context->device_array;
     const struct cuda_array_elements *e = &s->elements;
@@ -297,17 +299,15 @@ static bool reduce(struct search *s, const struct cuda_array_terms *terms, const
     if (s->alone)
         return reduce_alone(s, partial, error);
     if (view->mask_form == VIEW_MASK_NONE && !nan_is_error && find_tallier(s->context) &&
-        cuda_array_counts_values(s->context->device_tallier, e, terms->wants, s->plan))
+        cuda_array_counts_values(s->context->device_tallier, e, wants, s->plan))
         /* A search among elements of a byte takes counts of all their values, too. */
         return (!s->plan || search_tally(s, false, error)) &&
                cuda_array_count_values(s->context->device_tallier, e,
                                        s->plan ? &s->set.tally[0] : NULL, partial, error);
-    return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
-                                              : cuda_array_add(array, terms, e->layout, e->count, 0,
-                                                               e->device, e->stream, error)) &&
+    return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, wants, view, left_out, error)
+                                              : cuda_array_add(array, e, wants, 0, error)) &&
            search_sample(s, error) && (!s->soon || search_tally(s, false, error)) &&
-           cuda_array_snapshot(*array, terms->wants, partial, error) &&
-           cuda_array_clear(*array, error);
+           cuda_array_snapshot(*array, wants, partial, error) && cuda_array_clear(*array, error);
 }
 
 /* Opens a search for what takes several passes: over what a mask leaves, which *row becomes, in place of
@@ -339,14 +339,10 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     struct cuda_array_elements all = elements_of(input, view, &missing);
     struct search search = {.context = context};
     const struct view *const given = view;
-    const bool masked = view->mask_form != VIEW_MASK_NONE;
     /* Places of elements that are copied, or taken in another order, are not those in the view. */
-    const unsigned lost = masked ? request->wants & PARTIAL_WHERE : 0;
+    const unsigned lost = view->mask_form != VIEW_MASK_NONE ? request->wants & PARTIAL_WHERE : 0;
     const bool places = lost || request->nan == NAN_ERROR;
-    struct cuda_array_terms terms = {.type = view->type,
-                                     .swap = view->swap,
-                                     .missing = all.missing,
-                                     .wants = request->wants | (passes ? PARTIAL_EXTREMES : 0)};
+    unsigned wants = (request->wants & ~lost) | (passes ? PARTIAL_EXTREMES : 0);
     struct error error = {.kind = ERROR_NONE};
     struct partial_split split;
     uint64_t left_out = 0;
@@ -360,15 +356,13 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         return refuse_missing(input, lacks);
     all.count = all.count < length ? all.count : length;
     search.elements = all;
-    if (masked)
-        terms.wants &= ~(unsigned)PARTIAL_WHERE; /* places among copies */
-    (void)scale_find_split(&view->scale, view->type, &terms.wants, &split);
+    (void)scale_find_split(&view->scale, view->type, &wants, &split);
     made = result_new(request);
     if (!made)
         return lib_fail_memory(context);
     partial_clear(&made->found.partial);
     if ((passes && !begin_passes(&search, request, &view, &row, &left_out, &error)) ||
-        !reduce(&search, &terms, view, request->nan == NAN_ERROR, &left_out, &made->found.partial,
+        !reduce(&search, wants, view, request->nan == NAN_ERROR, &left_out, &made->found.partial,
                 &error) ||
         (places && !find_indices(context, &all, given, lost, &made->found.partial, &error))) {
         /* A GPU that failed is not asked again, unless by another call. */

@@ -125,18 +125,31 @@ static void fill(enum element_type type, size_t count)
                          (enum data_special)rng_below(&rng, DATA_SPECIALS));
 }
 
-/* The layout of elements in a row. */
-static const struct view_layout *row(const void *at, uint64_t count, size_t size)
-{
-    static struct view_layout layout;
+/* The form of elements in a row, and what is found of them. */
+struct terms {
+    enum element_type type;
+    bool swap;
+    unsigned wants;
+};
 
-    layout =
-        (struct view_layout){.data = at, .rank = 1, .sizes = {count}, .strides = {(int64_t)size}};
-    return &layout;
+/* Adds elements in a row. */
+static bool add(struct cuda_array **array, const struct terms *terms, const void *at,
+                uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
+{
+    const struct view_layout row = {
+        .data = at, .rank = 1, .sizes = {count}, .strides = {(int64_t)element_size(terms->type)}};
+    const struct cuda_array_elements elements = {.type = terms->type,
+                                                 .swap = terms->swap,
+                                                 .layout = &row,
+                                                 .count = count,
+                                                 .device = -1,
+                                                 .stream = stream};
+
+    return cuda_array_add(array, &elements, terms->wants, index, error);
 }
 
 /* Adds some pieces to an accumulator, on any streams and GPUs, and looks at it in between. */
-static bool check_pieces(struct cuda_array **array, const struct cuda_array_terms *terms)
+static bool check_pieces(struct cuda_array **array, const struct terms *terms)
 {
     const size_t size = element_size(terms->type);
     const bool swap = terms->swap;
@@ -160,8 +173,8 @@ static bool check_pieces(struct cuda_array **array, const struct cuda_array_term
         if (swap)
             element_swap(data, data, count, size);
         upload(device, at, count * size);
-        good = cuda_array_add(array, terms, row(at, count, size), count, index, -1,
-                              streams[device][rng_below(&rng, STREAMS)], &error);
+        good =
+            add(array, terms, at, count, index, streams[device][rng_below(&rng, STREAMS)], &error);
         index += count;
         if (good && (piece == PIECES_MAX - 1 || rng_below(&rng, 3) == 0)) {
             partial_clear(&found);
@@ -180,8 +193,7 @@ static void check_types(unsigned long runs)
 
     for (unsigned long run = 0; run < runs; run++) {
         const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
-        struct cuda_array_terms terms = {.type = type,
-                                         .swap = element_size(type) > 1 && rng_below(&rng, 2)};
+        struct terms terms = {.type = type, .swap = element_size(type) > 1 && rng_below(&rng, 2)};
         struct cuda_array *array = NULL;
         struct error error = {.kind = ERROR_NONE};
         bool good = true;
@@ -207,32 +219,29 @@ static void check_types(unsigned long runs)
 /* Elements that cannot be added are refused, and change nothing. */
 static void check_refused(void)
 {
-    const struct cuda_array_terms terms = {.type = ELEMENT_F32, .wants = PARTIAL_SUM};
-    const struct cuda_array_terms scaled = {.type = ELEMENT_F32, .wants = PARTIAL_SPLIT};
+    const struct terms terms = {.type = ELEMENT_F32, .wants = PARTIAL_SUM};
+    const struct terms scaled = {.type = ELEMENT_F32, .wants = PARTIAL_SPLIT};
     struct cuda_array *array = NULL;
     struct error error = {.kind = ERROR_NONE};
     struct partial found;
     int device;
 
     must(cudaSetDevice((int)devices - 1));
-    tap_ok(!cuda_array_add(&array, &terms, row(data, 7, 4), 7, 0, -1, streams[devices - 1][0],
-                           &error) &&
+    tap_ok(!add(&array, &terms, data, 7, 0, streams[devices - 1][0], &error) &&
                error.kind == ERROR_REQUEST,
            "memory of the host: %s", error.text);
     error.kind = ERROR_NONE;
-    tap_ok(!cuda_array_add(&array, &scaled, row(memory[0][0], 7, 4), 7, 0, -1, streams[0][0],
-                           &error) &&
+    tap_ok(!add(&array, &scaled, memory[0][0], 7, 0, streams[0][0], &error) &&
                error.kind == ERROR_REQUEST,
            "%s", error.text);
     error.kind = ERROR_NONE;
     partial_clear(&found);
-    tap_ok(cuda_array_add(&array, &terms, row(NULL, 0, 4), 0, 0, -1, streams[0][0], &error) &&
+    tap_ok(add(&array, &terms, NULL, 0, 0, streams[0][0], &error) &&
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 0,
            "no elements are no error");
     memset(data, 0, 80);
     upload(0, memory[0][0], 80);
-    tap_ok(cuda_array_add(&array, &terms, row(memory[0][0], 20, 4), 20, 0, -1, streams[0][0],
-                          &error) &&
+    tap_ok(add(&array, &terms, memory[0][0], 20, 0, streams[0][0], &error) &&
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 20,
            "others can be added after it");
     cuda_array_close(array);
@@ -245,7 +254,7 @@ static void check_refused(void)
 /* Launches that are captured in a graph count as often as the graph is launched. */
 static void check_graphs(void)
 {
-    const struct cuda_array_terms terms = {.type = ELEMENT_F32, .wants = PARTIAL_ALL};
+    const struct terms terms = {.type = ELEMENT_F32, .wants = PARTIAL_ALL};
     const size_t count = COUNT_MAX;
     const cudaStream_t stream = streams[0][0], other = streams[0][1];
     struct cuda_array *array = NULL;
@@ -261,10 +270,9 @@ static void check_graphs(void)
     take(&once, ELEMENT_F32, count, 0);
 
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    tap_ok(
-        cuda_array_add(&array, &terms, row(memory[0][0], count, 4), count, 0, -1, stream, &error),
-        "the first elements can be captured%s%s", error.kind ? ": " : "",
-        error.kind ? error.text : "");
+    tap_ok(add(&array, &terms, memory[0][0], count, 0, stream, &error),
+           "the first elements can be captured%s%s", error.kind ? ": " : "",
+           error.kind ? error.text : "");
     must(cudaStreamEndCapture(stream, &graph));
     must(cudaGraphInstantiate(&executable, graph, 0));
 
@@ -276,9 +284,7 @@ static void check_graphs(void)
         must(cudaGraphLaunch(executable, other));
         partial_merge(&expected, &once);
     }
-    tap_ok(
-        cuda_array_add(&array, &terms, row(memory[0][0], count, 4), count, 0, -1, stream, &error),
-        "others are added beside");
+    tap_ok(add(&array, &terms, memory[0][0], count, 0, stream, &error), "others are added beside");
     partial_merge(&expected, &once);
     partial_clear(&found);
     tap_ok(cuda_array_snapshot(array, terms.wants, &found, &error) &&
@@ -298,7 +304,7 @@ static void check_graphs(void)
 /* Elements on the legacy stream, and on one that is destroyed before anyone asks for the result. */
 static void check_streams(void)
 {
-    const struct cuda_array_terms terms = {.type = ELEMENT_U8, .wants = PARTIAL_SUM};
+    const struct terms terms = {.type = ELEMENT_U8, .wants = PARTIAL_SUM};
     struct cuda_array *array = NULL;
     struct error error = {.kind = ERROR_NONE};
     struct partial found;
@@ -308,15 +314,13 @@ static void check_streams(void)
     must(cudaStreamCreate(&stream));
     must(cudaMemset(memory[0][0], 3, ROOM));
     partial_clear(&found);
-    tap_ok(
-        cuda_array_add(&array, &terms, row(memory[0][0], 1000, 1), 1000, 0, -1, stream, &error) &&
-            cudaStreamDestroy(stream) == cudaSuccess &&
-            cuda_array_add(&array, &terms, row(memory[0][0], 1000, 1), 1000, 0, -1, NULL, &error) &&
-            cuda_array_add(&array, &terms, row(memory[0][0], 1000, 1), 1000, 0, -1,
-                           cudaStreamPerThread, &error) &&
-            cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 3000 &&
-            exact_round(&found.sum) == 9000.0,
-        "the default streams, and one that is gone");
+    tap_ok(add(&array, &terms, memory[0][0], 1000, 0, stream, &error) &&
+               cudaStreamDestroy(stream) == cudaSuccess &&
+               add(&array, &terms, memory[0][0], 1000, 0, NULL, &error) &&
+               add(&array, &terms, memory[0][0], 1000, 0, cudaStreamPerThread, &error) &&
+               cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 3000 &&
+               exact_round(&found.sum) == 9000.0,
+           "the default streams, and one that is gone");
     cuda_array_close(array);
 }
 #endif
