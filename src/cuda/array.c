@@ -9,7 +9,6 @@
 #include "core/moments.h"
 #include "cuda/array_launch.h"
 #include "cuda/array_parts.h"
-#include "cuda/digest_launch.h"
 #include "cuda/guest.h"
 #include "cuda/kernels.h"
 #include "cuda/receipt.h"
@@ -34,7 +33,6 @@ struct slot {
                                     when that is cleared */
     struct partial *cleared;     /* one of no elements */
     struct cuda_scratch *scratch;
-    struct cuda_digest_scratch *digest;
     struct cuda_missing missing; /* elements that are left out, if any are */
     struct cuda_room stage;      /* CUDA_STAGE_BYTES, once they are needed */
 
@@ -95,8 +93,6 @@ static bool slot_reset(struct slot *s, struct error *error)
                cudaMemcpyAsync(s->partials[0], none, sizeof *none, cudaMemcpyHostToDevice, stream),
                allocating, error) &&
            cuda_guest_check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating,
-                            error) &&
-           cuda_guest_check(cudaMemsetAsync(s->digest, 0, sizeof *s->digest, stream), allocating,
                             error);
     good = cuda_guest_check(cudaStreamSynchronize(stream), allocating, error) && good;
     (void)cudaStreamDestroy(stream);
@@ -110,7 +106,6 @@ static bool slot_reset(struct slot *s, struct error *error)
 static struct slot *slot_open(int device, struct error *error)
 {
     const size_t partial = align_up(sizeof(struct partial), CACHE_APART);
-    const size_t scratch = align_up(sizeof(struct cuda_scratch), CACHE_APART);
     struct slot *s = calloc(1, sizeof *s);
 
     if (!s) {
@@ -119,7 +114,7 @@ static struct slot *slot_open(int device, struct error *error)
     }
     if (cuda_site_open(&s->site, device, error) &&
         cuda_guest_check(cuda_reduce_check(), "loading the kernels", error) &&
-        cuda_room_grow(&s->site, &s->memory, 3 * partial + scratch + sizeof *s->digest, error) &&
+        cuda_room_grow(&s->site, &s->memory, 3 * partial + sizeof *s->scratch, error) &&
         cuda_receipt_open(&s->receipt, &s->site, error)) {
         unsigned char *const memory = s->memory.memory;
 
@@ -127,7 +122,6 @@ static struct slot *slot_open(int device, struct error *error)
         s->partials[1] = (void *)(memory + partial);
         s->cleared = (void *)(memory + 2 * partial);
         s->scratch = (void *)(memory + 3 * partial);
-        s->digest = (void *)(memory + 3 * partial + scratch);
         if (slot_reset(s, error))
             return s;
     }
@@ -174,34 +168,25 @@ static bool add_rows(void *context, struct cuda_rows rows, uint64_t count, struc
     const struct cuda_array_elements *const e = a->elements;
     struct slot *const s = a->slot;
     const uint64_t index = a->index;
-    const bool digests = a->wants & PARTIAL_DIGEST;
-    /* The kernel of digests counts, too. */
-    const bool alone = a->wants == PARTIAL_DIGEST && !e->missing;
-    struct partial *const partial = s->partials[s->current];
-    const struct cuda_digest_launch digest = {.type = e->type,
-                                              .swap = e->swap,
-                                              .counts = alone,
-                                              .data = rows.data,
-                                              .count = (size_t)count,
-                                              .index = index,
-                                              .partial = partial,
-                                              .scratch = s->digest,
-                                              .multiprocessors = s->site.multiprocessors};
-    const struct cuda_launch launch = {.type = e->type,
-                                       .swap = e->swap,
-                                       .missing = &s->missing,
-                                       .wants = (a->wants & ~(unsigned)PARTIAL_DIGEST) |
-                                                (e->missing ? PARTIAL_MISSING : 0),
-                                       .rows = rows,
-                                       .count = (size_t)count,
-                                       .index = index,
-                                       .partial = partial,
-                                       .scratch = s->scratch,
-                                       .multiprocessors = s->site.multiprocessors};
+    struct cuda_launch launch = {.type = e->type,
+                                 .swap = e->swap,
+                                 .missing = &s->missing,
+                                 .wants = a->wants | (e->missing ? PARTIAL_MISSING : 0),
+                                 .rows = rows,
+                                 .count = (size_t)count,
+                                 .index = index,
+                                 .partial = s->partials[s->current],
+                                 .scratch = s->scratch,
+                                 .multiprocessors = s->site.multiprocessors};
 
     a->index += count;
-    return (!digests || cuda_guest_check(cuda_digest(&digest, e->stream), launching, error)) &&
-           (alone || cuda_guest_check(cuda_reduce(&launch, e->stream), launching, error));
+    if ((a->wants & PARTIAL_DIGEST) &&
+        !cuda_guest_check(cuda_digest(&launch, e->stream), launching, error))
+        return false;
+    if (launch.wants == PARTIAL_DIGEST) /* that kernel has counted, too */
+        return true;
+    launch.wants &= ~(unsigned)PARTIAL_DIGEST;
+    return cuda_guest_check(cuda_reduce(&launch, e->stream), launching, error);
 }
 
 static const void *copy(void *context, const struct cuda_gather *gather, uint64_t staged,

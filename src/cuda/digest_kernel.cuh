@@ -10,7 +10,7 @@
 #define GPUREDUCE_CUDA_DIGEST_KERNEL_CUH
 
 #include "core/digest.h"
-#include "cuda/digest_launch.h"
+#include "cuda/kernels.h"
 #include "cuda/tuning.h"
 #include "cuda/warp.cuh"
 
@@ -344,7 +344,7 @@ static void find_nonfinite(struct digest_job *job, enum element_type type)
 }
 
 /* Runs are shorter if there would be fewer than blocks. */
-static struct digest_choice digest_choose(const struct cuda_digest_launch *l, unsigned blocks)
+static struct digest_choice digest_choose(const struct cuda_launch *l, unsigned blocks)
 {
     const enum element_kind kind = element_formats[l->type].kind;
     const size_t size = element_formats[l->type].size;
@@ -352,7 +352,7 @@ static struct digest_choice digest_choose(const struct cuda_digest_launch *l, un
     struct digest_job *job = &c.job;
     uint64_t each;
 
-    job->data = (const unsigned char *)l->data;
+    job->data = (const unsigned char *)l->rows.data;
     job->begin = l->index * size;
     job->end = job->begin + l->count * size;
     job->first = job->begin / DIGEST_TILE_BYTES;
@@ -362,12 +362,12 @@ static struct digest_choice digest_choose(const struct cuda_digest_launch *l, un
     job->size = (unsigned)size;
     job->truth = kind == ELEMENT_TRUTH;
     job->swap = l->swap && size > 1;
-    job->counts = l->counts;
-    if (l->counts && !element_is_integer(l->type))
+    job->counts = l->wants == PARTIAL_DIGEST;
+    if (job->counts && !element_is_integer(l->type))
         find_nonfinite(job, l->type);
     job->count = l->count;
     job->partial = l->partial;
-    job->scratch = l->scratch;
+    job->scratch = &l->scratch->digest;
     c.kernel = job->truth   ? digest<DIGEST_TRUTH>
                : !job->swap ? digest<DIGEST_PLAIN>
                : size == 2  ? digest<DIGEST_SWAP2>

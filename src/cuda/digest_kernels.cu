@@ -5,7 +5,7 @@
 
 #include "cuda/digest_kernel.cuh"
 
-cudaError_t cuda_digest(const struct cuda_digest_launch *l, cudaStream_t stream)
+cudaError_t cuda_digest(const struct cuda_launch *l, cudaStream_t stream)
 {
     const unsigned most = 2 * (unsigned)l->multiprocessors;
     const struct digest_choice c = digest_choose(l, most);

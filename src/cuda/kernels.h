@@ -46,12 +46,21 @@ struct cuda_block_result {
 #define CUDA_BLOCKS_MAX 4096
 #define CUDA_WARPS_MAX 8
 
+/* A part of the next for the kernel of digests. All zero before and after each launch. */
+struct cuda_digest_scratch {
+    unsigned long long digits[4]; /* of the blocks' sums, of base 2^32: sums of them */
+    unsigned long long nan, positive_infinity, negative_infinity;
+    unsigned long long before_nan; /* the complement of the first NaN's index; 0 for none */
+    unsigned ticket;               /* blocks of the current launch that have ended */
+};
+
 /* Device memory that launches of one stream share. All zero before the first. */
 struct cuda_scratch {
     unsigned ticket; /* blocks of the current launch that have ended */
     struct cuda_block_result blocks[CUDA_BLOCKS_MAX];
     /* For each warp the first tile that it left to a second kernel. */
     unsigned left[CUDA_BLOCKS_MAX * CUDA_WARPS_MAX];
+    struct cuda_digest_scratch digest;
 };
 
 struct cuda_launch {
@@ -78,6 +87,11 @@ static inline bool cuda_wants_sum_alone(unsigned wants)
 /* Reduces a chunk on the device. The digits of the sums in the partial are left below 2^52 in
    magnitude, and their `pending` is not kept: cuda_settle_partial makes up for that. */
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
+
+/* Adds the digest of elements (core/digest.h) at their places in an array to that of the partial result.
+   `data` has any alignment. Without `wants` but PARTIAL_DIGEST elements, NaNs and infinities are
+   counted, too. Rows that lie apart, and missing elements, are for cuda_reduce alone. */
+cudaError_t cuda_digest(const struct cuda_launch *launch, cudaStream_t stream);
 
 /* Makes a partial result fit for use after it has been copied from the device: notes that the
    digits of its sums may have grown as far as they may. `wants` is that of the launches. */

@@ -11,7 +11,7 @@ cuda_sources = \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
 	src/cuda/digest_kernel.cuh \
-	src/cuda/digest_kernels.cu src/cuda/digest_launch.h \
+	src/cuda/digest_kernels.cu \
 	src/cuda/engine.c \
 	src/cuda/feeder.c src/cuda/feeder.h \
 	src/cuda/guest.c src/cuda/guest.h \

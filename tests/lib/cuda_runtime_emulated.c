@@ -29,7 +29,6 @@
 #include "core/moments.h"
 #include "core/order.h"
 #include "cuda/array_launch.h"
-#include "cuda/digest_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/zstd/kernels.h"
 #include "lib/cuda_runtime_emulated.h"
@@ -833,13 +832,13 @@ cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
 
 static void run_digest(const void *arguments)
 {
-    const struct cuda_digest_launch *l = arguments;
+    const struct cuda_launch *l = arguments;
     const size_t size = element_size(l->type);
-    const unsigned char *at = l->data;
+    const unsigned char *at = l->rows.data;
     struct digest_sum *sum = malloc(sizeof *sum);
     struct digest found;
 
-    if (!sum || l->scratch->ticket != 0)
+    if (!sum || l->scratch->digest.ticket != 0)
         abort();
     digest_sum_open(sum, digest_add_pairs, l->type);
     for (size_t i = 0; i < l->count; i++) {
@@ -850,7 +849,7 @@ static void run_digest(const void *arguments)
         else
             memcpy(element, at + i * size, size);
         digest_sum_take(sum, element, 1, l->index + i);
-        if (l->counts) {
+        if (l->wants == PARTIAL_DIGEST) {
             struct partial one;
 
             partial_clear(&one);
@@ -868,10 +867,10 @@ static void run_digest(const void *arguments)
     free(sum);
 }
 
-cudaError_t cuda_digest(const struct cuda_digest_launch *launch, cudaStream_t stream)
+cudaError_t cuda_digest(const struct cuda_launch *launch, cudaStream_t stream)
 {
-    return queue_kernel(stream, run_digest, launch, sizeof *launch, launch->data, launch->partial,
-                        launch->scratch);
+    return queue_kernel(stream, run_digest, launch, sizeof *launch, launch->rows.data,
+                        launch->partial, launch->scratch);
 }
 
 static void run_publish(const void *arguments)

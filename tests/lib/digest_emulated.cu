@@ -13,7 +13,7 @@ static void run(const void *argument)
     c->kernel(c->job);
 }
 
-void emulated_digest(const struct cuda_digest_launch *l, unsigned blocks)
+void emulated_digest(const struct cuda_launch *l, unsigned blocks)
 {
     const struct digest_choice c = digest_choose(l, blocks);
     const uint64_t runs = (c.job.tiles + c.job.run - 1) / c.job.run;

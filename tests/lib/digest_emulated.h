@@ -5,13 +5,13 @@
 #ifndef TESTS_DIGEST_EMULATED_H
 #define TESTS_DIGEST_EMULATED_H
 
-#include "cuda/digest_launch.h"
+#include "cuda/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-void emulated_digest(const struct cuda_digest_launch *launch, unsigned blocks);
+void emulated_digest(const struct cuda_launch *launch, unsigned blocks);
 
 #ifdef __cplusplus
 }

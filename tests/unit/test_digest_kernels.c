@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "core/order.h"
-#include "cuda/digest_launch.h"
 #include "cuda/kernels.h"
 #include "lib/draw.h"
 #include "lib/environment.h"
@@ -38,10 +37,10 @@
 
 static unsigned char *data, *device; /* of the host, and the kernel's */
 static struct partial *partial;      /* the kernel's, as is this */
-static struct cuda_digest_scratch *scratch;
+static struct cuda_scratch *scratch;
 static struct digest_sum sum;
 
-static bool digest(const struct cuda_digest_launch *launch)
+static bool digest(const struct cuda_launch *launch)
 {
 #ifdef TEST_CUDA
     return kernel_ran(cuda_digest(launch, NULL));
@@ -72,11 +71,11 @@ static bool run_kernels(enum element_type type, bool swap, bool counts, size_t a
     const size_t size = element_size(type);
 
     for (size_t i = 0, n; i < count; i += n) {
-        const struct cuda_digest_launch launch = {
+        const struct cuda_launch launch = {
             .type = type,
             .swap = swap,
-            .counts = counts,
-            .data = device + at + i * size,
+            .wants = counts ? PARTIAL_DIGEST : PARTIAL_DIGEST | PARTIAL_SUM,
+            .rows.data = device + at + i * size,
             .count = n = rng_below(&rng, 3) ? count - i : 1 + rng_below(&rng, count - i),
             .index = index + i,
             .partial = partial,
@@ -154,13 +153,13 @@ static int measure(size_t bytes)
     }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const size_t count = bytes / element_size(types[i]);
-        const struct cuda_digest_launch l = {.type = types[i],
-                                             .counts = true,
-                                             .data = memory,
-                                             .count = count,
-                                             .partial = partial,
-                                             .scratch = scratch,
-                                             .multiprocessors = multiprocessors};
+        const struct cuda_launch l = {.type = types[i],
+                                      .wants = PARTIAL_DIGEST,
+                                      .rows.data = memory,
+                                      .count = count,
+                                      .partial = partial,
+                                      .scratch = scratch,
+                                      .multiprocessors = multiprocessors};
         const struct cuda_launch reduce = {.type = types[i],
                                            .wants = PARTIAL_SUM | PARTIAL_EXTREMES,
                                            .rows.data = memory,
