@@ -7,6 +7,7 @@
 
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
+#include "cuda/runtime/owned.h"
 #include "cuda/slice_launch.h"
 
 /* Columns of all parts together, and rows of each part at least: with CUDA_SLICE_COLUMNS of them a
@@ -214,46 +215,29 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
                   : CUDA_SLICE_PART;
 }
 
-/* The bytes of an array with so many entries. */
-static size_t array_bytes(uint64_t count)
-{
-    return align_up((size_t)count * sizeof(double), CUDA_ALIGNMENT);
-}
-
-/* The bytes of all that is found of `count` parts. */
-static size_t parts_bytes(const struct cuda_summer *s, uint64_t count)
-{
-    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? SLICE_SQUARES_MAX : 0) + s->rounded +
-                          (s->wants & PARTIAL_EXTREMES ? 2 : 0) +
-                          (s->wants & PARTIAL_MISSING ? 1 : 0);
-
-    return arrays * array_bytes(count);
-}
-
-/* Lays that out, from `memory` on. */
-static struct cuda_slice_parts lay_out(const struct cuda_summer *s, unsigned char *memory,
+/* Lays out what is found of `count` parts. */
+static struct cuda_slice_parts lay_out(const struct cuda_summer *s, struct cuda_cutter *c,
                                        uint64_t count)
 {
-    const size_t bytes = array_bytes(count);
-    struct cuda_slice_parts parts = {.high = (void *)memory, .low = (void *)(memory + bytes)};
+    const size_t bytes = (size_t)count * sizeof(double);
+    const size_t extremes = s->wants & PARTIAL_EXTREMES ? bytes : 0;
+    struct cuda_slice_parts parts = {.high = cuda_cut(c, bytes, CUDA_ALIGNMENT)};
 
-    memory += 2 * bytes;
-    for (int k = 0; k < SLICE_SQUARES_MAX && (s->wants & PARTIAL_SQUARES); k++) {
-        parts.squares[k] = (void *)memory;
-        memory += bytes;
-    }
-    if (s->rounded) {
-        parts.bound = (void *)memory;
-        memory += bytes;
-    }
-    if (s->wants & PARTIAL_EXTREMES) {
-        parts.min = memory;
-        parts.max = memory + bytes;
-        memory += 2 * bytes;
-    }
-    if (s->wants & PARTIAL_MISSING)
-        parts.missing = (void *)memory;
+    parts.low = cuda_cut(c, bytes, CUDA_ALIGNMENT);
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        parts.squares[k] = cuda_cut(c, s->wants & PARTIAL_SQUARES ? bytes : 0, CUDA_ALIGNMENT);
+    parts.bound = cuda_cut(c, s->rounded ? bytes : 0, CUDA_ALIGNMENT);
+    parts.min = cuda_cut(c, extremes, CUDA_ALIGNMENT);
+    parts.max = cuda_cut(c, extremes, CUDA_ALIGNMENT);
+    parts.missing = cuda_cut(c, s->wants & PARTIAL_MISSING ? bytes : 0, CUDA_ALIGNMENT);
     return parts;
+}
+
+/* Lays out the parts of a merge, and its groups of them. */
+static void lay_out_merge(const struct cuda_summer *s, struct cuda_cutter *c, struct cuda_merge *m)
+{
+    m->from = lay_out(s, c, m->slices * m->parts);
+    m->group = lay_out(s, c, m->slices * m->groups);
 }
 
 static uint64_t column_parts(uint64_t rows, uint64_t columns)
@@ -363,16 +347,17 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                .unknown = launch.unknown,
                                .first = b->first,
                                .groups = merge_groups(slices, parts)};
-    const size_t bytes = parts_bytes(s, slices * parts);
+    struct cuda_cutter cutter = {NULL, 0};
 
     if (is_direct(s, b)) {
         launch.results = b->results;
         return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error);
     }
-    if (!cuda_room_grow(&s->site, &s->parts, bytes + parts_bytes(s, slices * merge.groups), error))
+    lay_out_merge(s, &cutter, &merge);
+    if (!cuda_room_grow(&s->site, &s->parts, cutter.size, error))
         return false;
-    merge.from = lay_out(s, s->parts.memory, slices * parts);
-    merge.group = lay_out(s, s->parts.memory + bytes, slices * merge.groups);
+    cutter = (struct cuda_cutter){s->parts.memory, 0};
+    lay_out_merge(s, &cutter, &merge);
     merge.from.narrow = !s->records && element_size(e->type) < sizeof(double);
     if (s->wants & PARTIAL_ABSOLUTE) {
         launch.more.absolute = merge.from.high;

@@ -4,6 +4,7 @@
 
 #include "core/order.h"
 #include "cuda/runtime/check.h"
+#include "cuda/runtime/owned.h"
 
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
 #define THREADS_WANTED ((size_t)32768)
@@ -30,26 +31,54 @@ static bool has_low(const struct cuda_slices *s, bool rounded)
     return s->records ? (s->wants & PARTIAL_SUM) != 0 : !rounded;
 }
 
+/* The places of the findings of `count` parts: arrays, one after the other, those of 8 bytes first; NULL
+   where they are not wanted. */
+static struct engine_found lay_out(const struct cuda_slices *s, struct cuda_cutter *c, size_t count,
+                                   bool rounded)
+{
+    const bool split = s->wants & PARTIAL_SPLIT;
+    const size_t eight = count * sizeof(double), four = count * sizeof(uint32_t);
+    const size_t keys = s->wants & PARTIAL_EXTREMES ? count * key_bytes(s) : 0;
+    const size_t absolute = split || s->wants & PARTIAL_ABSOLUTE ? eight : 0;
+    const bool small = split || s->wants & PARTIAL_SMALL;
+    const size_t where = s->wants & PARTIAL_WHERE ? four : 0;
+    struct engine_found f = {.element_keys = s->records};
+
+    f.high = cuda_cut(c, eight, 1);
+    f.low = cuda_cut(c, has_low(s, rounded) ? eight : 0, 1);
+    f.min = cuda_cut(c, keys, 1);
+    f.max = cuda_cut(c, keys, 1);
+    f.more.absolute = cuda_cut(c, absolute, 1);
+    f.more.absolute_low = cuda_cut(c, absolute, 1);
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        f.more.squares[k] = cuda_cut(c, s->wants & PARTIAL_SQUARES ? eight : 0, 1);
+    f.more.least = cuda_cut(c, small ? eight : 0, 1);
+    f.more.below = cuda_cut(c, split ? eight : 0, 1);
+    f.more.zeros = cuda_cut(c, small ? four : 0, 1);
+    f.more.subnormal = cuda_cut(c, small ? four : 0, 1);
+    f.more.min_index = cuda_cut(c, where, 1);
+    f.more.max_index = cuda_cut(c, where, 1);
+    f.more.negative = cuda_cut(c, split || s->wants & PARTIAL_NEGATIVE ? four : 0, 1);
+    f.more.missing = cuda_cut(c, s->wants & PARTIAL_MISSING ? four : 0, 1);
+    return f;
+}
+
+/* Those of the parts of the chunk. */
+static struct engine_found lay_out_chunk(const struct cuda_slices *s, unsigned char *memory)
+{
+    const struct cuda_slice_launch *l = &s->launch;
+    struct cuda_cutter cutter = {memory, 0};
+
+    return lay_out(s, &cutter, l->parts * (l->columns ? l->length : l->rows), s->rounded);
+}
+
 /* Bytes of what is found of a part. */
 static size_t state_bytes(const struct cuda_slices *s, bool rounded)
 {
-    size_t bytes = (has_low(s, rounded) ? 2 : 1) * sizeof(double);
+    struct cuda_cutter cutter = {NULL, 0};
 
-    if (s->wants & PARTIAL_EXTREMES)
-        bytes += 2 * key_bytes(s);
-    if (s->wants & (PARTIAL_ABSOLUTE | PARTIAL_SPLIT))
-        bytes += 2 * sizeof(double);
-    if (s->wants & PARTIAL_SQUARES)
-        bytes += SLICE_SQUARES_MAX * sizeof(double);
-    if (s->wants & (PARTIAL_SMALL | PARTIAL_SPLIT))
-        bytes += sizeof(int64_t) + 2 * sizeof(uint32_t);
-    if (s->wants & PARTIAL_WHERE)
-        bytes += 2 * sizeof(uint32_t);
-    if (s->wants & PARTIAL_SPLIT)
-        bytes += sizeof(int64_t);
-    if (s->wants & PARTIAL_MISSING)
-        bytes += sizeof(uint32_t);
-    return s->wants & (PARTIAL_NEGATIVE | PARTIAL_SPLIT) ? bytes + sizeof(uint32_t) : bytes;
+    (void)lay_out(s, &cutter, 1, rounded);
+    return cutter.size;
 }
 
 /* Bytes that may come back of a chunk of so many. */
@@ -79,50 +108,6 @@ static size_t column_parts(const struct cuda_slices *s, size_t rows, size_t colu
     if (parts > CUDA_SLICE_COLUMNS)
         parts = parts / CUDA_SLICE_COLUMNS * CUDA_SLICE_COLUMNS;
     return parts > 0 ? parts : 1;
-}
-
-/* The place of an array of so many bytes, which goes behind those before it; NULL where it is not
-   wanted. */
-static void *place_array(unsigned char **end, bool wanted, size_t bytes)
-{
-    unsigned char *const place = *end;
-
-    if (!wanted)
-        return NULL;
-    *end += bytes;
-    return place;
-}
-
-/* The places of the findings of `count` parts: arrays, one after the other, those of 8 bytes first.
- */
-static struct engine_found lay_out(const struct cuda_slices *s, unsigned char *memory, size_t count,
-                                   bool rounded)
-{
-    const bool extremes = s->wants & PARTIAL_EXTREMES, where = s->wants & PARTIAL_WHERE;
-    const bool split = s->wants & PARTIAL_SPLIT;
-    const bool absolute = split || s->wants & PARTIAL_ABSOLUTE;
-    const bool small = split || s->wants & PARTIAL_SMALL;
-    const size_t eight = count * sizeof(double), four = count * sizeof(uint32_t);
-    const size_t keys = count * key_bytes(s);
-    struct engine_found f = {.element_keys = s->records};
-
-    f.high = place_array(&memory, true, eight);
-    f.low = place_array(&memory, has_low(s, rounded), eight);
-    f.min = place_array(&memory, extremes, keys);
-    f.max = place_array(&memory, extremes, keys);
-    f.more.absolute = place_array(&memory, absolute, eight);
-    f.more.absolute_low = place_array(&memory, absolute, eight);
-    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
-        f.more.squares[k] = place_array(&memory, s->wants & PARTIAL_SQUARES, eight);
-    f.more.least = place_array(&memory, small, eight);
-    f.more.below = place_array(&memory, split, eight);
-    f.more.zeros = place_array(&memory, small, four);
-    f.more.subnormal = place_array(&memory, small, four);
-    f.more.min_index = place_array(&memory, where, four);
-    f.more.max_index = place_array(&memory, where, four);
-    f.more.negative = place_array(&memory, split || s->wants & PARTIAL_NEGATIVE, four);
-    f.more.missing = place_array(&memory, s->wants & PARTIAL_MISSING, four);
-    return f;
 }
 
 enum cuda_slices_verdict cuda_slices_shape(struct cuda_slices *s, bool columns, bool rounded,
@@ -165,8 +150,7 @@ static bool add(struct cuda_job *job, unsigned slot, const void *data, size_t co
 {
     struct cuda_slices *s = slices_of(job);
     struct cuda_slice_launch *l = &s->launch;
-    const size_t all = l->parts * (l->columns ? l->length : l->rows);
-    const struct engine_found there = lay_out(s, s->device, all, s->rounded);
+    const struct engine_found there = lay_out_chunk(s, s->device);
 
     (void)slot;
     (void)count;
@@ -194,12 +178,11 @@ static bool send(struct cuda_job *job, unsigned slot, cudaStream_t stream,
 static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REASON_MAX])
 {
     struct cuda_slices *s = slices_of(job);
-    const struct cuda_slice_launch *l = &s->launch;
 
     (void)slot;
     (void)reason;
-    s->found = lay_out(s, s->pinned, l->parts * (l->columns ? l->length : l->rows), s->rounded);
-    s->found.parts = l->parts;
+    s->found = lay_out_chunk(s, s->pinned);
+    s->found.parts = s->launch.parts;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Events, streams and memory that an object owns, all of which are freed together; and a clock that tells
- * the times of events.
+ * Events, streams and memory that an object owns, all of which are freed together; pieces of memory; and a
+ * clock that tells the times of events.
  */
 #ifndef GPUREDUCE_CUDA_OWNED_H
 #define GPUREDUCE_CUDA_OWNED_H
@@ -12,6 +12,7 @@
 
 #include "cuda/runtime/pinned.h"
 #include "engine/engine.h"
+#include "sys/align.h"
 #include "sys/timeline.h"
 
 /* The most things that an object owns. */
@@ -42,6 +43,23 @@ bool cuda_own_pinned(struct cuda_owned *owned, struct pinned_piece *piece, size_
 
 /* Frees all, when the device does not use it any more. Nothing can be helped if that fails. */
 void cuda_owned_free(struct cuda_owned *owned);
+
+/* One allocation that is cut into pieces. All is zero while its size is found; then the base is set, and the size zero again,
+   and all is cut once more. */
+struct cuda_cutter {
+    unsigned char *base;
+    size_t size; /* bytes of all pieces so far */
+};
+
+/* Cuts a piece off. The next one begins a multiple of `unit` bytes after it. NULL without a base, and of
+   no bytes. */
+static inline void *cuda_cut(struct cuda_cutter *c, size_t bytes, size_t unit)
+{
+    unsigned char *piece = c->base && bytes > 0 ? c->base + c->size : NULL;
+
+    c->size += align_up(bytes, unit);
+    return piece;
+}
 
 /* The times of events, on the clock of the host: so timelines of several objects of a device can be laid
    over each other. They are right to within the time that a thread takes to see that a stream is idle. */

@@ -675,29 +675,20 @@ size_t zstd_device_batch(const struct zstd_device *d)
  * Memory. One allocation on the device, one on the host: each takes its time.
  */
 
-/* Cuts pieces off an allocation, or, while `base` is NULL, adds them up. */
-struct cutter {
-    unsigned char *base;
-    size_t size;
-};
-
-static void *cut(struct cutter *c, size_t size)
+static void *cut(struct cuda_cutter *c, size_t size)
 {
-    unsigned char *piece = c->base ? c->base + c->size : NULL;
-
-    c->size += align_up(size, 4096);
-    return piece;
+    return cuda_cut(c, size, 4096);
 }
 
-static void cut_mirrored(struct cutter *device, struct cutter *host, struct mirrored *m,
+static void cut_mirrored(struct cuda_cutter *device, struct cuda_cutter *host, struct mirrored *m,
                          size_t size)
 {
     m->device = cut(device, size);
     m->host = cut(host, size);
 }
 
-static void cut_slot(struct cutter *device, struct cutter *host, const struct zstd_plan_limits *l,
-                     struct slot *s)
+static void cut_slot(struct cuda_cutter *device, struct cuda_cutter *host,
+                     const struct zstd_plan_limits *l, struct slot *s)
 {
     s->source = cut(device, (size_t)l->source + ZSTD_SOURCE_BEFORE + ZSTD_SOURCE_BEHIND);
     s->pool = cut(device, l->pool);
@@ -712,7 +703,7 @@ static void cut_slot(struct cutter *device, struct cutter *host, const struct zs
 }
 
 /* Cuts all of a decoder's memory. */
-static void cut_all(struct zstd_device *d, struct cutter *device, struct cutter *host)
+static void cut_all(struct zstd_device *d, struct cuda_cutter *device, struct cuda_cutter *host)
 {
     for (unsigned i = 0; i < d->slot_count; i++)
         cut_slot(device, host, &d->limits, &d->slots[i]);
@@ -751,7 +742,7 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
 
 static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsigned keep)
 {
-    struct cutter device = {0}, host = {0};
+    struct cuda_cutter device = {0}, host = {0};
 
     set_limits(d, batch, slots, keep);
     cut_all(d, &device, &host);
@@ -783,14 +774,14 @@ static bool choose_sizes(struct zstd_device *d)
 
 static bool get_memory(struct zstd_device *d)
 {
-    struct cutter device = {0}, host = {0};
+    struct cuda_cutter device = {0}, host = {0};
 
     cut_all(d, &device, &host);
     if (!cuda_own_memory(&d->owned, &d->memory, device.size, d->error) ||
         !cuda_own_pinned(&d->owned, &d->host_memory, host.size, d->error))
         return false;
-    device = (struct cutter){d->memory, 0};
-    host = (struct cutter){d->host_memory.memory, 0};
+    device = (struct cuda_cutter){d->memory, 0};
+    host = (struct cuda_cutter){d->host_memory.memory, 0};
     cut_all(d, &device, &host);
     for (unsigned i = 0; i < d->slot_count; i++) {
         struct slot *s = &d->slots[i];
