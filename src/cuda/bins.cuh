@@ -35,10 +35,36 @@ template <typename Sum, int BINS> struct exponent_bins {
     }
 };
 
+/* Bins that a warp empties by itself, with Bins::empty, where they are full. */
+template <typename Bins, typename Sum, int BINS>
+struct exponent_bins_by_warp : exponent_bins<Sum, BINS> {
+    typedef exponent_bins<Sum, BINS> base;
+
+    /* Makes room for `count` more elements. */
+    template <typename Accumulator>
+    __device__ __forceinline__ void reserve(int count, Accumulator *accumulator)
+    {
+        if (this->taken < 0)
+            static_cast<Bins *>(this)->clear();
+        if (this->taken + count > base::ADDITIONS_MAX) {
+            static_cast<Bins *>(this)->empty(accumulator);
+            static_cast<Bins *>(this)->clear();
+        }
+        this->taken += count;
+    }
+
+    template <typename Accumulator>
+    __device__ void finish(const typename base::memory, Accumulator *accumulator)
+    {
+        if (this->taken > 0)
+            static_cast<Bins *>(this)->empty(accumulator);
+    }
+};
+
 /* For binary32 values: bin i takes biased exponents from 16 i to 16 i + 15. Those values are
    multiples of 2^(16 i - 150) below 2^(16 i - 111): 39 bits, so that 2^13 of them add up in
    binary64. */
-struct exponent_bins_f32 : exponent_bins<double, 16> {
+struct exponent_bins_f32 : exponent_bins_by_warp<exponent_bins_f32, double, 16> {
     static const int UNIT_EXPONENT = -150;
 
     __device__ __forceinline__ void take(float x)
@@ -61,18 +87,10 @@ struct exponent_bins_f32 : exponent_bins<double, 16> {
         *bin_y = sum_y;
     }
 
-    /* Makes room for `count` more elements. */
-    template <typename Accumulator>
-    __device__ __forceinline__ void reserve(int count, Accumulator *accumulator)
+    template <typename Accumulator> __device__ __forceinline__ void empty(Accumulator *accumulator)
     {
-        if (taken < 0)
-            clear();
-        if (taken + count > ADDITIONS_MAX) {
-            for (int i = 0; i < 16; i++)
-                accumulator->add(first[i * THREADS]);
-            clear();
-        }
-        taken += count;
+        for (int i = 0; i < 16; i++)
+            accumulator->add(first[i * THREADS]);
     }
 
     /* Empties the bins of the block, by all its threads. */
@@ -92,38 +110,12 @@ struct exponent_bins_f32 : exponent_bins<double, 16> {
 
             for (int t = threadIdx.x % 32; t < THREADS; t += 32)
                 total += __double2ll_rn(shared[i * THREADS + t] * scale);
-            for (int distance = 16; distance > 0; distance /= 2)
-                total += __shfl_down_sync(ALL_LANES, total, distance);
+            total = sum_of_warp(total);
             if (threadIdx.x % 32 == 0 && total != 0) {
                 accumulator->add_integer(cell, total & 0xffffffff);
                 accumulator->add_integer(cell + 32, total >> 32);
             }
         }
-    }
-};
-
-/* Bins that a warp empties by itself, with Bins::empty. */
-template <typename Bins, typename Sum, int BINS>
-struct exponent_bins_by_warp : exponent_bins<Sum, BINS> {
-    typedef exponent_bins<Sum, BINS> base;
-
-    template <typename Accumulator>
-    __device__ __forceinline__ void reserve(int count, Accumulator *accumulator)
-    {
-        if (this->taken < 0)
-            this->clear();
-        if (this->taken + count > base::ADDITIONS_MAX) {
-            static_cast<Bins *>(this)->empty(accumulator);
-            this->clear();
-        }
-        this->taken += count;
-    }
-
-    template <typename Accumulator>
-    __device__ void finish(const typename base::memory, Accumulator *accumulator)
-    {
-        if (this->taken > 0)
-            static_cast<Bins *>(this)->empty(accumulator);
     }
 };
 

@@ -408,7 +408,7 @@ struct moments_reducer
         flush();
         if (BINS && bins != NULL) {
             sum_bins.finish(bins->sums, &shared->accumulator);
-            bins_of_squares.finish(&shared->squares);
+            bins_of_squares.finish(bins->squares, &shared->squares);
         }
         this->hand_counts(&shared->small);
     }

@@ -11,24 +11,15 @@
  * It holds the digits of an exact_wide from FIRST on, DIGITS of them. Bits are counted as there:
  * bit i weighs 2^(i - 2148). Cell c counts in units of bit 32 FIRST + 4 c.
  */
-template <int FIRST, int DIGITS> struct square_accumulator {
+template <int FIRST, int DIGITS>
+struct square_accumulator : accumulator_cells<DIGITS * EXACT_DIGIT_BITS / 4> {
     static const int CELL_BITS = 4;
     static const int CELLS_PER_DIGIT = EXACT_DIGIT_BITS / CELL_BITS;
     static const int CELLS = DIGITS * CELLS_PER_DIGIT;
     static_assert(DIGITS % 4 == 0, "a warp takes four digits at a time");
     static_assert(FIRST + DIGITS <= EXACT_WIDE_DIGITS, "too wide");
-
-    unsigned lower[CELLS];
-    int upper[CELLS];
-
-    /* All threads of the block together. */
-    __device__ void clear()
-    {
-        for (int i = threadIdx.x; i < CELLS; i += THREADS) {
-            lower[i] = 0;
-            upper[i] = 0;
-        }
-    }
+    using accumulator_cells<CELLS>::lower;
+    using accumulator_cells<CELLS>::upper;
 
     /* Adds x 2^(bit - 2148). x is below 2^50 in magnitude, so that 2^21 bounds what is added to an
        upper half. */

@@ -10,19 +10,16 @@
 #ifndef GPUREDUCE_CUDA_SQUARE_BINS_CUH
 #define GPUREDUCE_CUDA_SQUARE_BINS_CUH
 
+#include "cuda/bins.cuh"
 #include "cuda/moments_state.cuh"
 
 struct alignas(16) square_bin {
     double upper, lower;
 };
 
-struct square_bins {
+struct square_bins : exponent_bins_by_warp<square_bins, square_bin, 16> {
     static const int BINS = 16;
-    static const int ADDITIONS_MAX = 1 << 12;
-    typedef square_bin memory[BINS * THREADS];
-
-    square_bin *first; /* the thread's bin 0 */
-    int taken;         /* squares since they were emptied; -1: they have no constants yet */
+    static_assert(ADDITIONS_MAX == 1 << 12, "sums leave their binades");
 
     __device__ static __forceinline__ int upper_place(int bin)
     {
@@ -36,12 +33,6 @@ struct square_bins {
     {
         return square_bin{power_at(upper_place(bin) + 52 + 1023),
                           extraction_at(lower_place(bin) + 52 + 1023)};
-    }
-
-    __device__ void begin(square_bin *shared)
-    {
-        first = shared + threadIdx.x;
-        taken = -1;
     }
 
     __device__ void clear()
@@ -64,18 +55,6 @@ struct square_bins {
             warp_total(places_added(bin.lower, begin.lower))
                 .add_to_squares(squares, lower_place(i));
         }
-    }
-
-    /* Makes room for `count` more. */
-    template <typename Squares> __device__ __forceinline__ void reserve(int count, Squares *squares)
-    {
-        if (taken < 0)
-            clear();
-        if (taken + count > ADDITIONS_MAX) {
-            empty(squares);
-            clear();
-        }
-        taken += count;
     }
 
     /* Which bin takes x, and the two parts of its square there. */
@@ -103,12 +82,6 @@ struct square_bins {
         sum_y.lower = (bin_x == bin_y ? sum_x.lower : sum_y.lower) + y_parts.lower;
         *bin_x = sum_x;
         *bin_y = sum_y;
-    }
-
-    template <typename Squares> __device__ void finish(Squares *squares)
-    {
-        if (taken > 0)
-            empty(squares);
     }
 };
 

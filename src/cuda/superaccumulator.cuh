@@ -29,6 +29,21 @@ __device__ static __forceinline__ void add_to_cell(unsigned *lower, int *upper, 
     }
 }
 
+/* Cells in two halves. */
+template <int CELLS> struct accumulator_cells {
+    unsigned lower[CELLS];
+    int upper[CELLS];
+
+    /* All threads of the block together. */
+    __device__ void clear()
+    {
+        for (int i = threadIdx.x; i < CELLS; i += THREADS) {
+            lower[i] = 0;
+            upper[i] = 0;
+        }
+    }
+};
+
 /* Adds to three digits in global memory what is not zero. */
 __device__ static __forceinline__ void add_digits(unsigned long long *to, long long first,
                                                   long long second, long long third)
@@ -51,24 +66,15 @@ __device__ static __forceinline__ void add_digits(unsigned long long *to, long l
  * natively. The lower half wraps around; the thread whose addition wraps it carries into the upper
  * half, which is signed. All threads of a block add at once, by atomics.
  */
-template <int FIRST, int LAST> struct superaccumulator {
+template <int FIRST, int LAST>
+struct superaccumulator : accumulator_cells<(LAST - FIRST + 32) / 32 * 32 + 32> {
     /* One more group of 32 cells for what overflows from the last. */
     static const int CELLS = (LAST - FIRST + 32) / 32 * 32 + 32;
+    using accumulator_cells<CELLS>::lower;
+    using accumulator_cells<CELLS>::upper;
     /* Cell 0 begins at bit FIRST - 1 of the fixed-point number (exact.h), and so does a digit. */
     static_assert((FIRST - 1) % EXACT_DIGIT_BITS == 0, "cell 0 does not begin a digit");
     static_assert(CELLS + FIRST - 1 <= (EXACT_DIGITS - 2) * EXACT_DIGIT_BITS, "too wide");
-
-    unsigned lower[CELLS];
-    int upper[CELLS];
-
-    /* All threads of the block together. */
-    __device__ void clear()
-    {
-        for (int i = threadIdx.x; i < CELLS; i += THREADS) {
-            lower[i] = 0;
-            upper[i] = 0;
-        }
-    }
 
     /* Adds an integer below 2^58 in magnitude to a cell. */
     __device__ void add_integer(int cell, int64_t x)
