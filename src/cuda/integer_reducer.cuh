@@ -21,8 +21,9 @@ template <> struct group_sum<true> {
 };
 
 /* A trait for each row of ELEMENT_INTEGER_TABLE: `element` as the machine has it. */
-template <typename Element, typename Magnitude, bool IS_TRUTH = false> struct integer_type {
-    typedef Magnitude magnitude; /* holds any magnitude */
+template <typename Element, bool IS_TRUTH = false> struct integer_type {
+    /* Holds any magnitude. */
+    typedef typename group_sum<(sizeof(Element) > 4)>::unsigned_type magnitude;
     /* The types that sums of a group's elements and magnitudes need. */
     typedef typename group_sum<(sizeof(Element) > 2)>::type sum;
     typedef typename group_sum<(sizeof(Element) > 2)>::unsigned_type magnitudes;
@@ -30,24 +31,15 @@ template <typename Element, typename Magnitude, bool IS_TRUTH = false> struct in
     static const bool TRUTH = IS_TRUTH;
     static const bool SIGNED = (Element)-1 < (Element)0;
 };
-struct i8 : integer_type<int8_t, uint32_t> {
-};
-struct i16 : integer_type<int16_t, uint32_t> {
-};
-struct i32 : integer_type<int32_t, uint32_t> {
-};
-struct i64 : integer_type<int64_t, uint64_t> {
-};
-struct u8 : integer_type<uint8_t, uint32_t> {
-};
-struct u16 : integer_type<uint16_t, uint32_t> {
-};
-struct u32 : integer_type<uint32_t, uint32_t> {
-};
-struct u64 : integer_type<uint64_t, uint64_t> {
-};
-struct truth : integer_type<uint8_t, uint32_t, true> {
-};
+typedef integer_type<int8_t> i8;
+typedef integer_type<int16_t> i16;
+typedef integer_type<int32_t> i32;
+typedef integer_type<int64_t> i64;
+typedef integer_type<uint8_t> u8;
+typedef integer_type<uint16_t> u16;
+typedef integer_type<uint32_t> u32;
+typedef integer_type<uint64_t> u64;
+typedef integer_type<uint8_t, true> truth;
 
 /* The sum of a block: limbs of 32 bits, the least significant first, each of which has room for
    carries. The last is signed. */
@@ -65,7 +57,7 @@ template <int LIMBS> struct limbs {
     __device__ __forceinline__ void add(int i, uint64_t part)
     {
         const bool last = 2 * i + 2 == LIMBS;
-        const unsigned long long lower = sum_of_warp(part & 0xffffffffu);
+        const unsigned long long lower = sum_of_warp((unsigned long long)(part & 0xffffffffu));
         const unsigned long long upper =
             sum_of_warp((unsigned long long)(last ? (int64_t)part >> 32 : (int64_t)(part >> 32)));
 

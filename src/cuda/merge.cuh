@@ -150,7 +150,7 @@ __device__ static __forceinline__ void add_missing(struct partial *partial,
                                                    const struct missing_state<true> *state)
 {
     typedef unsigned long long counter;
-    const counter missing = sum_of_warp(state->missing);
+    const counter missing = sum_of_warp((counter)state->missing);
 
     if (threadIdx.x % 32 == 0 && missing != 0)
         atomicAdd((counter *)&partial->missing, missing);

@@ -39,11 +39,6 @@ struct moments_skim {
         nearest = fminf(nearest, __int_as_float(smallest));
     }
 
-    __device__ static __forceinline__ float value_of(int32_t order)
-    {
-        return __int_as_float(order ^ (int32_t)((uint32_t)(order >> 31) >> 1));
-    }
-
     /* The upper half of x, twice. */
     __device__ static __forceinline__ bf16::pair upper_half(float x)
     {

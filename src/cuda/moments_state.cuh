@@ -53,7 +53,7 @@ struct block_small {
 
     __device__ static void add(unsigned long long *total, unsigned count)
     {
-        const unsigned long long all = sum_of_warp(count);
+        const unsigned long long all = sum_of_warp((unsigned long long)count);
 
         if (threadIdx.x % 32 == 0 && all != 0)
             atomicAdd(total, all);

@@ -276,7 +276,7 @@ struct reducer : thread_state<int32_t>, missing_state<HAS_MISSING> {
         const int exponent = -min_of_warp(-(__double2hiint(x) >> 20 & 0x7ff));
         const double constant = __hiloint2double((exponent + 7) << 20 | 0x80000, 0);
         const double part = x + constant - constant;
-        const double total = add_warp(part);
+        const double total = sum_of_warp(part);
 
         if (threadIdx.x % 32 == 0)
             accumulator->add(total);

@@ -391,11 +391,9 @@ struct reducer<f64, SWAP, SUM, HAS_MISSING> : values64<SWAP, tuning<f64>::UNROLL
         for (int k = 0; k < LEVELS; k++) {
             const int exponent = __double2hiint(extraction_constant(bound, k)) >> 20;
             /* The bits of numbers of one binade count units. */
-            long long total =
-                (long long)(exact_bits(level[k]) - exact_bits(extraction_constant(bound, k)));
+            const long long total = sum_of_warp(
+                (long long)(exact_bits(level[k]) - exact_bits(extraction_constant(bound, k))));
 
-            for (int distance = 16; distance > 0; distance /= 2)
-                total += __shfl_down_sync(ALL_LANES, total, distance);
             if (threadIdx.x % 32 == 0 && total != 0)
                 accumulator->add_integer(sum_accumulator::cell_of(exponent - 1075), total);
         }

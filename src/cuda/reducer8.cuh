@@ -14,19 +14,22 @@ __device__ static __forceinline__ uint32_t upper_bytes(uint32_t w, int half)
 }
 
 /* widen makes those bytes f16. */
-struct f8e5m2 : f16 {
-    /* A byte is the upper one of the f16. */
-    __device__ static __forceinline__ uint32_t widen(uint32_t w, int half)
-    {
-        return upper_bytes(w, half);
-    }
+struct byte_float : f16 {
     __device__ static uint32_t swap(uint32_t w)
     {
         return w;
     }
 };
 
-struct f8e4m3 : f16 {
+struct f8e5m2 : byte_float {
+    /* A byte is the upper one of the f16. */
+    __device__ static __forceinline__ uint32_t widen(uint32_t w, int half)
+    {
+        return upper_bytes(w, half);
+    }
+};
+
+struct f8e4m3 : byte_float {
     /* One bit further down, a magnitude has the exponent of a value 2^8 times smaller; and what has
        all bits set becomes a NaN. */
     __device__ static __forceinline__ uint32_t widen(uint32_t w, int half)
@@ -44,10 +47,6 @@ struct f8e4m3 : f16 {
 
         return *(const uint32_t *)&value | (nan - (nan >> 15));
 #endif
-    }
-    __device__ static uint32_t swap(uint32_t w)
-    {
-        return w;
     }
 };
 

@@ -163,10 +163,15 @@ __device__ static __forceinline__ int64_t order_of(double x)
     return exact_key(x);
 }
 
-/* The exact_key of the value that has this order. */
+/* The value that has this order, and its exact_key. */
+__device__ static __forceinline__ float value_of(int32_t order)
+{
+    return __int_as_float(order ^ (int32_t)((uint32_t)(order >> 31) >> 1));
+}
+
 __device__ static __forceinline__ int64_t key_of(int32_t order)
 {
-    return exact_key((double)__int_as_float(order ^ (int32_t)((uint32_t)(order >> 31) >> 1)));
+    return exact_key((double)value_of(order));
 }
 
 __device__ static __forceinline__ int64_t key_of(int64_t order)

@@ -33,8 +33,9 @@ __device__ static __forceinline__ int min_of_warp(int x)
 
 /* The sum and the least of a warp's x, in lane 0. Lanes do this before all threads of a block add
    to one place in shared memory: an atomic operation of 64 bits there is a loop, which threads
-   leave one after the other. */
-__device__ static __forceinline__ unsigned long long sum_of_warp(unsigned long long x)
+   leave one after the other. Floats are multiples of one power of two, and so few bits that no
+   addition rounds. */
+template <typename T> __device__ static __forceinline__ T sum_of_warp(T x)
 {
     for (int distance = 16; distance > 0; distance /= 2)
         x += __shfl_down_sync(ALL_LANES, x, distance);
@@ -44,15 +45,6 @@ __device__ static __forceinline__ long long least_of_warp(long long x)
 {
     for (int distance = 16; distance > 0; distance /= 2)
         x = min(x, __shfl_down_sync(ALL_LANES, x, distance));
-    return x;
-}
-
-/* The sum of a warp's x, in lane 0. They are multiples of one power of two, and so few bits that no
-   addition rounds. */
-__device__ static __forceinline__ double add_warp(double x)
-{
-    for (int distance = 16; distance > 0; distance /= 2)
-        x += __shfl_down_sync(ALL_LANES, x, distance);
     return x;
 }
 
