@@ -782,6 +782,7 @@ static void check_text(void)
         {"{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[", ""},
         /* Too little to tell, and what no text has. */
         {"1.5 2.5 ", ""},
+        {"QWERTYUIOPASDFGHJKLZXCVBNM0123456789POIUYTREWQLKJHGFDSAMNBVCXZ98", ""},
         {"\xe0\xe1\xe2\xe3 \xe4\xe5\xe6 and some words in ASCII behind them \x01\n", ""},
         {"\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7 of high bytes too many are here, \xe0\xe1\xe2\xe3"
          "\xe4\xe5\xe6\xe7\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7",

@@ -358,13 +358,15 @@ static size_t skip_space(const struct unsupported_input *in, size_t i)
     return i;
 }
 
+/* Text of capitals has words or lines. Without these they may be pixels, whose numbers are of like size. */
 bool unsupported_is_text(const struct unsupported_input *in)
 {
-    const size_t i = skip_space(in, 0);
+    const size_t i = skip_space(in, 0), size = looked_at(in);
+    const bool words = memchr(in->bytes, ' ', size) || memchr(in->bytes, '\n', size);
     bool utf8;
 
     return all_text(in, &utf8) &&
-           (no_chance(in, MODEL_PROSE, utf8) || no_chance(in, MODEL_CAPITALS, utf8) ||
+           (no_chance(in, MODEL_PROSE, utf8) || (words && no_chance(in, MODEL_CAPITALS, utf8)) ||
             ((BEGINS(in, i, "{") || BEGINS(in, i, "[")) && no_chance(in, MODEL_JSON, utf8)));
 }
 
