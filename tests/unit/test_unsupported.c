@@ -933,7 +933,8 @@ static void check_small(void)
     tap_family_end(&family, "small arrays are nothing else");
 }
 
-/* Elements that differ in 6 bits, as numbers of like size may, after bytes that are text, or not. */
+/* Elements that differ in 6 bits, as numbers of like size may, after bytes that are text, or not; or whose last
+   byte is in all the others, too. */
 static void check_neighbours(void)
 {
     enum { ARRAYS = 5000, MOST = 512 };
@@ -952,8 +953,12 @@ static void check_neighbours(void)
             uint64_t bits = k % 2 ? rng_next(&rng) : UINT64_C(0x4131324241373041);
 
             bits |= UINT64_C(1) << (8 * size - 2); /* no tiny float */
-            for (size_t n = 0; n < count; n++)
-                element_store_bits(bytes + n * size, size, (bits | 63) - rng_below(&rng, 64));
+            for (size_t n = 0; n < count; n++) {
+                const uint64_t value = (bits | 63) - rng_below(&rng, 64);
+
+                element_store_bits(bytes + n * size, size,
+                                   k % 8 == 7 ? (value & 255) * 0x0101010101010101 : value);
+            }
             check_data(&family, bytes, count, type, k % 4 > 1, "neighbours");
         }
     }

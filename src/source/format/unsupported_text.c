@@ -264,13 +264,15 @@ static bool has_tiny(const struct unsupported_input *in, size_t size)
 
 /* Whether elements are too much alike to tell, as numbers of like size are, whose first bytes are text by chance,
    and then the others may be so, too: one of 2 bytes has few values, or one of more bytes has more than twice as
-   many as any other. */
+   many as any other. Or all bytes of each are equal, as those of pixels are that were 8 bits. */
 static bool alike(const struct unsupported_input *in, size_t size)
 {
-    size_t element = element_formats[in->type].size, most = 0, next = 0;
+    size_t element = element_formats[in->type].size, most = 0, next = 0, equal = 1;
 
     if (has_tiny(in, size))
         return false;
+    while (equal < size && (equal % element == 0 || in->bytes[equal] == in->bytes[equal - 1]))
+        equal++;
     for (size_t column = 0; column < element; column++) {
         bool seen[256] = {false};
         size_t different = 0;
@@ -282,7 +284,7 @@ static bool alike(const struct unsupported_input *in, size_t size)
         next = different > most ? most : different > next ? different : next;
         most = different > most ? different : most;
     }
-    return element == 2 ? next < 8 : 2 * next < most;
+    return equal == size || (element == 2 ? next < 8 : 2 * next < most);
 }
 
 static size_t looked_at(const struct unsupported_input *in)
