@@ -66,11 +66,12 @@ static const struct container_format *find_directory(const struct source *s)
                                                           : NULL;
 }
 
-/* Reads the first bytes of NIfTI's header, which gzip may have compressed. Returns how many, or -1. */
-static ssize_t read_header(int fd, void *bytes, size_t size)
+/* Reads the first bytes of NIfTI's header, which gzip may have compressed if its name says so. Returns how
+   many, or -1. */
+static ssize_t read_header(int fd, bool named_gz, void *bytes, size_t size)
 {
     unsigned char packed[4096];
-    const ssize_t got = pread(fd, packed, sizeof packed, 0);
+    const ssize_t got = named_gz ? pread(fd, packed, sizeof packed, 0) : 0;
     size_t in = got > 0 ? (size_t)got : 0;
     struct inflate *z = inflate_recognise_gzip(packed, in) ? inflate_open() : NULL;
     bool good, ended;
@@ -100,7 +101,7 @@ static bool open_pair(struct source *s)
     fd = image ? open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : s->fd;
     if (fd < 0)
         return true; /* see operand_pair */
-    got = read_header(fd, s->pair, sizeof s->pair);
+    got = read_header(fd, end[3] != '\0', s->pair, sizeof s->pair);
     s->pair_size = got > 0 && nifti_is_pair(s->pair, (size_t)got, false) ? (size_t)got : 0;
     if (!image && s->pair_size > 0) {
         s->fd = open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -148,6 +148,10 @@ if has_zlib; then
     run cut.hdr.gz
     fails 'a compressed header without its image' \
         'cut.hdr.gz: a NIfTI header; its image cut.img.gz: No such file or directory'
+    { cat pair.img.gz && zeros 48; } >bare.img
+    cp pair.hdr.gz bare.hdr
+    run bare.hdr
+    fails_like 'a compressed header whose name does not say so' 'bare.hdr: a NIfTI file, compressed by gzip; .*'
 fi
 printf 'ENVI' >lone.hdr
 run -q -o sum -t i16 lone.img
