@@ -67,10 +67,11 @@ static const struct container_format *find_directory(const struct source *s)
 }
 
 /* Reads the first bytes of NIfTI's header, which gzip may have compressed if its name says so. Returns how
-   many, or -1. */
+   many, or -1, as where it is cut off. */
 static ssize_t read_header(int fd, bool named_gz, void *bytes, size_t size)
 {
     unsigned char packed[4096];
+    const size_t room = size;
     const ssize_t got = named_gz ? pread(fd, packed, sizeof packed, 0) : 0;
     size_t in = got > 0 ? (size_t)got : 0;
     struct inflate *z = inflate_recognise_gzip(packed, in) ? inflate_open() : NULL;
@@ -81,7 +82,7 @@ static ssize_t read_header(int fd, bool named_gz, void *bytes, size_t size)
     inflate_begin_stream(z, true);
     good = inflate_stream(z, packed, &in, bytes, &size, &ended);
     inflate_close(z);
-    return good ? (ssize_t)size : -1;
+    return good && (ended || size == room) ? (ssize_t)size : -1;
 }
 
 /* Finds a pair of NIfTI's files, of which the path names either: puts the first bytes of the header into

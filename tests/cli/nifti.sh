@@ -148,6 +148,10 @@ if has_zlib; then
     run cut.hdr.gz
     fails 'a compressed header without its image' \
         'cut.hdr.gz: a NIfTI header; its image cut.img.gz: No such file or directory'
+    head -c $(($(wc -c <pair.hdr.gz) - 5)) pair.hdr.gz >torn.hdr.gz
+    cp pair.img.gz torn.img.gz
+    run torn.hdr.gz
+    fails_like 'a compressed header that is cut off' 'torn.hdr.gz: byte [0-9]*: the compressed data are cut off'
     { cat pair.img.gz && zeros 48; } >bare.img
     cp pair.hdr.gz bare.hdr
     run bare.hdr
