@@ -738,6 +738,7 @@ static void check_text(void)
         {"[[1.5, 2.5], [3.5, 4.5], [5.5, 6.5], [7.5, 8.5], [9.5]]", "a JSON file"},
         {"[{\"NAME\":\"QUARTZ\",\"CODE\":\"QZ\"},{\"NAME\":\"X\"}]\n", "a JSON file"},
         {"[true, false, null, true, false, null]\n", "a JSON file"},
+        {"[-Infinity, 1.5, Infinity, 2.5, NaN]\n", "a JSON file"},
         /* Brackets of something else. */
         {"[section]\nname = value\nother = 17\n\n", "a text file"},
         {"[2026-01-01 12:00] the reader went wrong\n", "a text file"},

@@ -375,7 +375,8 @@ bool unsupported_is_text(const struct unsupported_input *in)
 /* Whether the inner of a list of JSON may begin at i. */
 static bool is_list(const struct unsupported_input *in, size_t i)
 {
-    static const char *const begin[] = {"\"", "{", "[", "]", "true", "false", "null", "NaN"};
+    static const char *const begin[] = {"\"",    "{",    "[",   "]",        "true",
+                                        "false", "null", "NaN", "Infinity", "-Infinity"};
     size_t end = i;
 
     for (size_t k = 0; k < sizeof begin / sizeof *begin; k++)
