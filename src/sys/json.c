@@ -266,7 +266,7 @@ static size_t digits(const char *p)
     return count;
 }
 
-/* The end of the number that comes next, behind space; NULL when there is none. The grammar is narrower
+/* The end of the number that comes next, after space; NULL when there is none. The grammar is narrower
    than strtod's, which would take "0x1p3", ".5" and "inf". */
 static const char *number_end(struct json_reader *r)
 {
