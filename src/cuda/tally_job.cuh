@@ -116,11 +116,15 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         return make_uint4(word[0], word[1], word[2], word[3]);
     }
 
-    /* Whether a tile is full, and its elements are in a row, which all threads agree on. `tile` is below 2^30, and
-       so is the number of elements. */
+    /* Whether a tile is full, and its elements are in a row, too, which all threads agree on. `tile` is below
+       2^30, and so is the number of elements. */
+    __device__ static __forceinline__ bool is_full(const struct tally_job *job, unsigned tile)
+    {
+        return job->count >= ((uint64_t)tile + 1) * TILE;
+    }
     __device__ static __forceinline__ bool is_easy(const struct tally_job *job, unsigned tile)
     {
-        return job->rows.row.inverse == 0 && job->count >= ((uint64_t)tile + 1) * TILE;
+        return job->rows.row.inverse == 0 && is_full(job, tile);
     }
     /* The first load of the thread; the next ones are TALLY_THREADS further. */
     __device__ static __forceinline__ uint64_t first_load(unsigned tile)
@@ -130,7 +134,7 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
 
     __device__ __forceinline__ void fetch(const struct tally_job *job, unsigned tile)
     {
-        const bool full = job->count >= ((uint64_t)tile + 1) * TILE, easy = is_easy(job, tile);
+        const bool full = is_full(job, tile), easy = is_easy(job, tile);
 
 #pragma unroll
         for (int j = 0; j < LOADS; j++) {

@@ -162,7 +162,7 @@ struct zstd_sequences_launch {
 struct zstd_execute_launch {
     struct zstd_device_batch batch;
     const struct zstd_execution *blocks;
-    const uint32_t *units; /* first block of each; behind the last one the end */
+    const uint32_t *units; /* first block of each; after the last one the end */
     uint32_t unit_count;
     uint32_t *symbols; /* of the slice */
 };
