@@ -103,6 +103,12 @@ uint64_t *order_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned b
 /* So many keys are sorted. */
 #define FEW 24
 
+/* SAMPLE ones of SAMPLED_MIN keys or more say where those that are wanted are likely to be: within SAMPLE_MARGIN
+   places of the sample to either side, three standard errors of a median's. */
+#define SAMPLED_MIN 8192
+#define SAMPLE 1024
+#define SAMPLE_MARGIN 48
+
 /* Keys among which order statistics are looked for. */
 struct select_group {
     uint64_t *keys, *scratch;
@@ -169,6 +175,42 @@ static unsigned divide(const struct select_group *g, uint64_t least, unsigned sh
     return made;
 }
 
+/* Makes a group of many keys that of those among which a sample says that the wanted ones are (R. W. Floyd and
+   R. L. Rivest, "Expected time bounds for selection", 1975): it moves them to the scratch. The group stays as
+   it is where the sample does not tell, or is wrong. */
+static void approach(struct select_group *g)
+{
+    const size_t step = g->count / SAMPLE;
+    const uint64_t first = g->wanted[0].rank - g->before,
+                   last = g->wanted[g->wanted_count - 1].rank - g->before;
+    const uint64_t low = first * SAMPLE / g->count, high = last * SAMPLE / g->count + SAMPLE_MARGIN;
+    struct order_statistic ends[] = {{.rank = low < SAMPLE_MARGIN ? 0 : low - SAMPLE_MARGIN},
+                                     {.rank = high < SAMPLE ? high : SAMPLE - 1}};
+    uint64_t least = 0, greatest = UINT64_MAX, before = 0;
+    size_t moved = 0;
+
+    if (g->count < SAMPLED_MIN || high - low > 2 * SAMPLE_MARGIN)
+        return;
+    for (size_t i = 0; i < SAMPLE; i++)
+        g->scratch[i] = g->keys[i * step];
+    order_select(g->scratch, g->scratch + SAMPLE, SAMPLE, ends, 2);
+    if (low > SAMPLE_MARGIN)
+        least = ends[0].key;
+    if (high < SAMPLE)
+        greatest = ends[1].key;
+    for (size_t i = 0; i < g->count; i++) {
+        const uint64_t key = g->keys[i];
+
+        g->scratch[moved] = key;
+        moved += key - least <= greatest - least;
+        before += key < least;
+    }
+    if (first < before || last - before >= moved)
+        return;
+    *g = (struct select_group){g->scratch,         g->keys,   moved,
+                               g->before + before, g->wanted, g->wanted_count};
+}
+
 static int compare_ranks(const void *a, const void *b)
 {
     const struct order_statistic *x = a, *y = b;
@@ -187,14 +229,16 @@ void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_
     qsort(wanted, wanted_count, sizeof *wanted, compare_ranks);
     waiting[0] = (struct select_group){keys, scratch, count, 0, wanted, wanted_count};
     while (waits > 0) {
-        const struct select_group g = waiting[--waits];
-        uint64_t least = g.keys[0], greatest = g.keys[0];
+        struct select_group g = waiting[--waits];
+        uint64_t least, greatest;
         unsigned shift = 0;
 
         if (g.count <= FEW) {
             select_few(&g);
             continue;
         }
+        approach(&g);
+        least = greatest = g.keys[0];
         for (size_t i = 1; i < g.count; i++) {
             least = g.keys[i] < least ? g.keys[i] : least;
             greatest = g.keys[i] > greatest ? g.keys[i] : greatest;

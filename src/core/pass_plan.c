@@ -34,9 +34,6 @@ struct sample_cell {
 /* Bytes of elements that all workers together keep at most. */
 #define KEPT_BYTES ((size_t)256 << 20)
 
-/* Inputs of so many elements or fewer are kept whole: a sample would not be much smaller. */
-#define KEPT_WHOLE ((uint64_t)1 << 18)
-
 /* A sample of n elements has about n^(2/3) / RUNS_LESS runs: the time that it takes grows with
    their number, and the elements that are kept become fewer by its square root. */
 #define RUNS_LESS 64
@@ -418,7 +415,7 @@ struct pass_runs pass_plan_runs(const struct pass_plan *s)
 {
     double count = (double)cube_root(s->elements);
 
-    if (!seeks(s) || s->elements == UINT64_MAX || s->elements <= KEPT_WHOLE)
+    if (!seeks(s) || s->elements == UINT64_MAX || s->elements <= PASS_KEYS_FEW)
         return (struct pass_runs){0, 0};
     count = count * count / RUNS_LESS;
     count = count < RUNS_MIN ? RUNS_MIN : count;

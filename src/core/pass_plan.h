@@ -48,8 +48,10 @@ bool pass_request_any(const struct pass_request *request);
 /* Removes the quantiles that are not required. */
 void pass_request_drop_optional(struct pass_request *request);
 
-/* Elements that quantiles are found of by their keys alone, at most: more are sampled. */
+/* Elements that quantiles are found of by their keys alone, at most; and of those that are easily read again, of
+   which a sample and the pass that it suggests take less than the keys of more. */
 #define PASS_KEYS_MAX ((uint64_t)1 << 18)
+#define PASS_KEYS_FEW ((uint64_t)1 << 15)
 
 /* Whether the request is for quantiles alone, which the keys of few elements tell. */
 bool pass_request_of_keys(const struct pass_request *request);

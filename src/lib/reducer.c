@@ -235,7 +235,7 @@ static bool is_small(const gpr_context *context, const struct view *view,
         view->elements > REDUCER_ALONE_BYTES / element_size(view->type))
         return false;
     return !pass_request_any(&request->passes) ||
-           (pass_request_of_keys(&request->passes) && view->elements <= PASS_KEYS_MAX &&
+           (pass_request_of_keys(&request->passes) && view->elements <= PASS_KEYS_FEW &&
             context->memory == 0);
 }
 

@@ -576,8 +576,9 @@ static void close_keys(struct run *run)
 /* Whether one array is so small that one worker takes it whole. */
 static bool suits_keys(const struct session *session, const struct run *run)
 {
-    return uses_keys(session) && run->info->elements <= PASS_KEYS_MAX &&
-           session->passes.inputs == 0;
+    const uint64_t most = run->info->parallel ? PASS_KEYS_FEW : PASS_KEYS_MAX;
+
+    return uses_keys(session) && run->info->elements <= most && session->passes.inputs == 0;
 }
 
 /* Finds the quantiles of such an array, whose result is known otherwise. False without memory. */

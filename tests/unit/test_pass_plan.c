@@ -1161,15 +1161,18 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Order statistics, against a sort: of keys of few bits or many, few of which are different, most of
-   which are the same, or which have one bit each. */
+/* Order statistics, far apart or side by side, against a sort: of keys of few bits or many, few of which are
+   different, most of which are the same, which have one bit each, or of which those at even distances, as a
+   sample has them, are larger. */
 static void check_select(uint64_t runs)
 {
     struct tap_family family = {0};
 
     for (uint64_t run = 0; run < runs; run++) {
-        const size_t count = 1 + below(once_in(50) ? 70000 : 600);
-        const unsigned bits = 1 + (unsigned)below(64), kind = (unsigned)below(4);
+        const size_t count = 1 + below(once_in(20) ? 70000 : 600);
+        const unsigned bits = 1 + (unsigned)below(64), kind = (unsigned)below(5);
+        const uint64_t spread = once_in(2) ? count : 1 + below(count < 4 ? count : 4);
+        const uint64_t first = below(count - spread + 1);
         uint64_t *keys = allocate_exactly(count * sizeof *keys);
         uint64_t *scratch = allocate_exactly(count * sizeof *keys);
         uint64_t *sorted = allocate_exactly(count * sizeof *keys);
@@ -1181,11 +1184,13 @@ static void check_select(uint64_t runs)
             keys[i] = rng_next(&rng) >> (64 - bits);
             keys[i] = kind == 1 ? keys[i] % 3 : kind == 2 && !once_in(10) ? 7 : keys[i];
             keys[i] = kind == 3 ? UINT64_C(1) << below(64) : keys[i];
+            keys[i] =
+                kind == 4 && count > 1024 && i % (count / 1024) == 0 ? UINT64_MAX - i : keys[i];
         }
         memcpy(sorted, keys, count * sizeof *keys);
         qsort(sorted, count, sizeof *sorted, compare_numbers);
         for (unsigned i = 0; i < wanted_count; i++)
-            wanted[i] = (struct order_statistic){.rank = below(count), .owner = i};
+            wanted[i] = (struct order_statistic){.rank = first + below(spread), .owner = i};
         order_select(keys, scratch, count, wanted, wanted_count);
         for (unsigned i = 0; i < wanted_count; i++)
             good = good && wanted[i].key == sorted[wanted[i].rank];
