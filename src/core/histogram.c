@@ -47,13 +47,13 @@ static void scaled_edge_times_bins(struct exact_wide *e, uint32_t bins,
 static bool edge_soon(double *edge, int *side, uint32_t bins, const struct histogram_range *range,
                       uint32_t i)
 {
-    const double low = range->low, high = range->high, n = bins;
+    const double low = range->low, high = range->high, n = bins, inverse = 1 / n;
     double rests[4];
     const double from = exact_two_product(low, n - i, &rests[0]);
     const double to = exact_two_product(high, i, &rests[1]);
     const double sum = exact_two_sum(from, to, &rests[2]);
-    const double quotient = sum / n, back = exact_two_product(quotient, n, &rests[3]);
-    const double more = (sum - back - rests[3] + (rests[2] + (rests[0] + rests[1]))) / n;
+    const double quotient = sum * inverse, back = exact_two_product(quotient, n, &rests[3]);
+    const double more = (sum - back - rests[3] + (rests[2] + (rests[0] + rests[1]))) * inverse;
     const double most = fabs(from) + fabs(to);
     const double wrong = 0x1p-100 * most + 0x1p-50 * fabs(more);
     double beyond;
@@ -159,11 +159,11 @@ static uint64_t bound_scaled(enum element_type type, uint32_t bins,
 static double edge_about(uint32_t bins, const struct histogram_range *range, uint32_t i,
                          double *wrong)
 {
-    const double from = range->low * (bins - i), to = range->high * i;
+    const double from = range->low * (bins - i), to = range->high * i, inverse = 1.0 / bins;
 
-    /* Four roundings, each of 2^-53 at most of what is rounded. */
-    *wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
-    return (from + to) / bins;
+    /* Five roundings, each of 2^-53 at most of what is rounded. */
+    *wrong = 0x1p-50 * ((fabs(from) + fabs(to)) * inverse);
+    return (from + to) * inverse;
 }
 
 /* Finds the least key of the elements that are not before bin i, without exact arithmetic: of types
