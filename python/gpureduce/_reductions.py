@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import functools
 import itertools
 import math
 import re
@@ -1080,6 +1081,11 @@ def ratio(q: Any) -> Tuple[int, int]:
         raise TypeError(f"a quantile is a number, not {type(q).__name__}")
     if not 0 <= q <= 1:
         raise ValueError(f"a quantile is from 0 to 1, not {q!r}")
+    return _decimal(q)
+
+
+@functools.lru_cache(maxsize=256, typed=True)  # a fraction takes as long as a small array
+def _decimal(q: Any) -> Tuple[int, int]:
     fraction = q if isinstance(q, Fraction) else Fraction(round(Fraction(str(q)) * PLACES), PLACES)
     if fraction.denominator > PLACES:
         raise ValueError(f"a quantile has a denominator of at most 10**18, not {q!r}")
@@ -1125,12 +1131,11 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     def count(low: float, high: float) -> Tuple[Any, Any, List[Any]]:
         with _Opened(array) as context:
             result = _reduced(context, make_key(ops, nan, missing, histogram=(int(bins), low, high)))
-            counts = np.empty(int(bins), "u8")  # of a number that the library takes
+            counts = np.empty(int(bins), np.int64)  # of a number that the library takes
             edges = np.empty(int(bins) + 1)
             context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None,
                                                None))
-            return counts.astype(np.int64), edges, [value_of(context, result, op, array.kind)
-                                                    for op in ops]
+            return counts, edges, [value_of(context, result, op, array.kind) for op in ops]
 
     if range is not None:
         low, high = map(float, range)
