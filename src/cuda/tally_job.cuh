@@ -9,7 +9,8 @@
  *   packed   where one copy of that is too much: two counters of 16 bits in a word. The thread that
  *            makes one reach 2^15 moves as much to global memory at once, and a barrier after each
  *            tile ensures that nobody can add so much meanwhile that it overflows
- *   remote   where that is too much, too: in global memory
+ *   remote   where that is too much, too: in global memory. A counter that nobody reads is left out:
+ *            if it is that of most elements, they would all wait for it
  *
  * With fewer than 32 copies, 16 bytes that all threads of a warp have alike are counted by one of
  * them.
@@ -40,7 +41,9 @@ struct tally_job {
     struct cuda_rows rows;
     uint64_t count; /* elements */
     bool swap;
-    unsigned size, counters; /* of `counts`, and of a block, which are as many but for near integers */
+    /* How many counters `counts` has, and a block, which has as many but for near integers, and where they are
+       remote, when it has none that nobody reads. */
+    unsigned size, counters;
     unsigned long long *counts;
     unsigned copies; /* wide counters: of each, a power of two up to 32 */
 
@@ -388,7 +391,8 @@ struct tally_remote {
     template <unsigned FIRST = 0>
     __device__ __forceinline__ void add(const struct tally_job *job, unsigned counter, unsigned n)
     {
-        atomicAdd(job->counts + (counter - FIRST), (unsigned long long)n);
+        if (counter - FIRST < job->counters)
+            atomicAdd(job->counts + (counter - FIRST), (unsigned long long)n);
     }
 
     __device__ __forceinline__ void between()

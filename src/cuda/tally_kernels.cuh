@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
 /* Those whose counters are the counts, wherever there is room for them. */
 struct tally_direct {
     static const bool WIDE = false;
+    static const unsigned UNREAD = 0; /* the last ones, which nobody reads */
 
     __device__ static __forceinline__ unsigned place(const struct tally_job *, unsigned counter)
     {
@@ -374,6 +375,7 @@ template <int BYTES> struct tally_near : tally_plainly {
 /* Parts of the cells that are kept. */
 template <int BYTES> struct tally_fine : tally_plainly {
     static const int SIZE = BYTES;
+    static const unsigned UNREAD = 1; /* of the elements outside */
 
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
@@ -630,8 +632,10 @@ static void tally_choose_counters(struct tally_choice *c, size_t shared)
     if constexpr (!Counter::WIDE) {
         if (layout.kind == tally_layout::PACKED)
             c->kernel = tally_each<Counter, tally_packed, MISSING>;
-        if (layout.kind == tally_layout::REMOTE)
+        if (layout.kind == tally_layout::REMOTE) {
             c->kernel = tally_each<Counter, tally_remote, MISSING>;
+            c->job.counters -= Counter::UNREAD;
+        }
     }
     c->job.copies = layout.copies;
     c->bytes = layout.bytes;
