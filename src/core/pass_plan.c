@@ -17,7 +17,7 @@
 
 struct sample {
     size_t run_count, run_length;
-    uint64_t *runs;   /* keys in their order in the input */
+    uint64_t *runs;   /* keys in their order in the input, allocated, and then the others: */
     uint64_t *sorted; /* the keys of numbers, in ascending order */
     size_t numbers;   /* how many these are */
 };
@@ -223,7 +223,6 @@ struct pass_plan *pass_plan_open(const struct pass_request *request, enum elemen
 static void sample_free(struct sample *s)
 {
     free(s->runs);
-    free(s->sorted);
     *s = (struct sample){.runs = NULL};
 }
 
@@ -287,21 +286,16 @@ bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *mis
     const size_t size = element_size(s->type), total = count * length;
     const uint64_t least = order_least(s->type), greatest = order_greatest(s->type);
     struct sample *const sample = &s->sample;
-    uint64_t *scratch, *sorted;
+    uint64_t *memory;
 
     if (s->request->quantile_count == 0)
         return true;
     sample_free(sample);
-    scratch = malloc(total * sizeof *scratch);
-    *sample = (struct sample){.run_count = count,
-                              .run_length = length,
-                              .runs = malloc(total * sizeof *sample->runs),
-                              .sorted = malloc(total * sizeof *sample->sorted)};
-    if (!scratch || !sample->runs || !sample->sorted) {
-        free(scratch);
-        sample_free(sample);
+    memory =
+        malloc(3 * total * sizeof *memory); /* at once: several would be given back to the system */
+    if (!memory)
         return false;
-    }
+    *sample = (struct sample){count, length, memory, memory + total, 0};
     for (size_t i = 0; i < total; i++) {
         uint64_t key = order_key(s->type, order_load(s->type, (const char *)elements + i * size));
 
@@ -309,9 +303,8 @@ bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *mis
         if (key >= least && key <= greatest && !(missing && missing[i]))
             sample->sorted[sample->numbers++] = key;
     }
-    sorted = order_sort(sample->sorted, scratch, sample->numbers, (unsigned)(8 * size));
-    free(sorted == scratch ? sample->sorted : scratch);
-    sample->sorted = sorted;
+    sample->sorted =
+        order_sort(memory + total, memory + 2 * total, sample->numbers, (unsigned)(8 * size));
     return true;
 }
 
@@ -635,16 +628,9 @@ struct part {
 struct parts {
     struct part part[WANTED_MAX];
     unsigned count;
+    uint64_t *memory;  /* allocated: the keys of all, and then: */
+    uint64_t *scratch; /* room for those of the largest */
 };
-
-/* Takes an element of a part. False if they are more than were counted. */
-static bool take_key(struct part *p, uint64_t key)
-{
-    if (p->found == p->count)
-        return false;
-    p->keys[p->found++] = key;
-    return true;
-}
 
 /* Takes the elements of a worker's tally into the parts that they belong to: it looks through all
    of them, unless they stand in order. False if they are more than were counted. The size is a
@@ -660,19 +646,24 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
         size_t begin, end;
 
         for (size_t block = 0; p->keys && tally_kept(t, block, p->fine, &begin, &end); block++)
-            for (size_t i = begin; i < end; i++)
-                if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
+            for (size_t i = begin; i < end; i++) {
+                if (p->found == p->count)
                     return false;
+                p->keys[p->found++] = order_key(type, size == sizeof *words ? words[i] : wide[i]);
+            }
     }
-    for (size_t i = 0; !t->place && i < t->kept_count; i++) {
-        const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);
+    for (unsigned j = 0; !t->place && j < parts->count; j++) {
+        struct part *p = &parts->part[j];
 
-        for (unsigned j = 0; j < parts->count; j++) {
-            struct part *p = &parts->part[j];
+        /* Without a branch for each. */
+        for (size_t i = 0; p->keys && i < t->kept_count && p->found <= p->count; i++) {
+            const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);
 
-            if (p->keys && key - p->low <= p->high - p->low && !take_key(p, key))
-                return false;
+            p->keys[p->found] = key;
+            p->found += key - p->low <= p->high - p->low;
         }
+        if (p->found > p->count)
+            return false;
     }
     return true;
 }
@@ -712,6 +703,7 @@ static enum pass_plan_verdict collect(const struct pass_plan *s, const struct ta
                                       unsigned workers, struct parts *parts)
 {
     const size_t size = element_size(s->type);
+    uint64_t all = 0, most = 0;
 
     for (unsigned j = 0; j < parts->count; j++) {
         struct part *p = &parts->part[j];
@@ -721,10 +713,20 @@ static enum pass_plan_verdict collect(const struct pass_plan *s, const struct ta
             p->low = p->high = key;
             continue;
         }
-        p->keys = calloc((size_t)p->count, sizeof *p->keys);
-        if (!p->keys)
-            return PASS_PLAN_MEMORY;
+        all += p->count + 1; /* there is room for one that was not counted */
+        most = p->count > most ? p->count : most;
     }
+    if (all == 0)
+        return PASS_PLAN_DONE;
+    parts->memory = malloc((size_t)(all + most) * sizeof *parts->memory);
+    if (!parts->memory)
+        return PASS_PLAN_MEMORY;
+    parts->scratch = parts->memory;
+    for (unsigned j = 0; j < parts->count; j++)
+        if (parts->part[j].low < parts->part[j].high) {
+            parts->part[j].keys = parts->scratch;
+            parts->scratch += parts->part[j].count + 1;
+        }
     /* The numbers counted and kept differ if the input changed in between. */
     for (unsigned i = 0; i < workers; i++)
         if (!(size == 4 ? collect_keys(parts, s->type, &sets[i].tally[0], 4)
@@ -736,29 +738,24 @@ static enum pass_plan_verdict collect(const struct pass_plan *s, const struct ta
     return PASS_PLAN_DONE;
 }
 
-/* Finds the order statistics that lie in part number `number`, whose keys have been collected. False
-   without memory. */
-static bool find_in_part(struct pass_plan *s, unsigned number, const struct part *p)
+/* Finds the order statistics that lie in part number `number`, whose keys have been collected. */
+static void find_in_part(struct pass_plan *s, unsigned number, const struct parts *parts)
 {
-    uint64_t *const scratch = p->keys ? malloc((size_t)p->found * sizeof *scratch) : NULL;
+    const struct part *const p = &parts->part[number];
     struct order_statistic found[WANTED_MAX];
     unsigned count = 0;
 
-    if (p->keys && !scratch)
-        return false;
     for (unsigned i = 0; i < s->wanted_count; i++)
         if (s->wanted[i].collected && s->wanted[i].part == number)
             found[count++] = (struct order_statistic){s->wanted[i].rank_in_part, p->low, i};
     if (p->keys)
-        order_select(p->keys, scratch, (size_t)p->found, found, count);
+        order_select(p->keys, parts->scratch, (size_t)p->found, found, count);
     for (unsigned i = 0; i < count; i++) {
         struct wanted *w = &s->wanted[found[i].owner];
 
         w->low = w->high = found[i].key;
         w->collected = false;
     }
-    free(scratch);
-    return true;
 }
 
 /* Narrows down to where order statistic w, number *rank of the cell, is by the fine counts. Sets
@@ -834,9 +831,8 @@ static enum pass_plan_verdict take_cells(struct pass_plan *s, const struct tally
     if (verdict == PASS_PLAN_DONE)
         verdict = collect(s, sets, workers, parts);
     for (unsigned j = 0; j < parts->count && verdict == PASS_PLAN_DONE; j++)
-        verdict = find_in_part(s, j, &parts->part[j]) ? PASS_PLAN_DONE : PASS_PLAN_MEMORY;
-    for (unsigned j = 0; j < parts->count; j++)
-        free(parts->part[j].keys);
+        find_in_part(s, j, parts);
+    free(parts->memory);
     free(parts);
     return verdict;
 }
