@@ -525,7 +525,8 @@ static void plan_cells(struct pass_plan *s, struct asked *cells, unsigned count)
         plan->kept_cells += plan->keep[i];
     plan->fine_bits = FINE_BITS;
     if (s->sample.numbers == 0 || s->tries > 0)
-        plan->fine_bits = plan->kept_cells > FINE_CELLS ? FINE_BITS_MANY : FINE_BITS_MOST;
+        plan->fine_bits = s->sample.numbers > 0 || plan->kept_cells > FINE_CELLS ? FINE_BITS_MANY
+                                                                                 : FINE_BITS_MOST;
     plan->room = KEPT_BYTES / element_size(s->type) / s->workers;
 }
 

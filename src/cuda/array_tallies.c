@@ -15,11 +15,15 @@
 /* Elements of a launch, at most: kernels take less than 2^30. */
 #define LAUNCH_MAX ((uint64_t)1 << 29)
 
+/* Bytes that come to the host by way of pinned memory, at most: others come to where they belong, which takes
+   the driver longer to begin. */
+#define PINNED_BYTES ((size_t)256 << 10)
+
 /* There is room to keep one in so many elements. */
 #define KEPT_PART 16
 
 const struct cuda_tallier_tuning cuda_tallier_shipped = {
-    .room = (uint64_t)1 << 20, .fetched = (uint64_t)1 << 15, .counted = (uint64_t)1 << 25};
+    .room = (uint64_t)1 << 20, .fetched = (uint64_t)1 << 13, .counted = (uint64_t)1 << 25};
 
 static const char *const launching = "starting a kernel";
 
@@ -32,11 +36,12 @@ struct held {
 
 struct cuda_tallier {
     struct cuda_tallier_tuning tuning;
-    struct cuda_site site; /* its stream is that of jobs; its event is recorded after a sample */
+    struct cuda_site site; /* its event is recorded after a sample */
 
     /* Device memory: of jobs, for elements that are kept and that a next pass keeps of these, for
-       counts of parts, for copies, and for samples. And pinned memory: of jobs, and for samples. */
-    struct cuda_room job, kept, few, fine, stage, gathered, pinned, sample;
+       counts of parts, for copies, and for samples. And pinned memory: of jobs, for samples, and for what
+       is fetched. */
+    struct cuda_room job, kept, few, fine, stage, gathered, pinned, sample, fetched;
 
     struct held held;
 
@@ -200,6 +205,25 @@ static bool find_outside(const struct held *held, const struct tally_plan *plan,
     return true;
 }
 
+/* Copies device memory to the host. */
+static bool fetch(struct cuda_tallier *t, void *to, const void *from, size_t bytes,
+                  struct error *error)
+{
+    const bool pinned = bytes <= PINNED_BYTES;
+    void *by;
+
+    if (pinned && !cuda_room_pin(&t->site, &t->fetched, PINNED_BYTES, error))
+        return false;
+    by = pinned ? t->fetched.memory : to;
+    if (!cuda_guest_check(cudaMemcpyAsync(by, from, bytes, cudaMemcpyDeviceToHost, t->stream),
+                          "copying a result", error) ||
+        !cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error))
+        return false;
+    if (pinned)
+        memcpy(to, by, bytes);
+    return true;
+}
+
 /* Copies the counts of parts to a tally, which has dropped its elements. */
 static bool fetch_fine(struct cuda_tallier *t, struct tally *tally, struct error *error)
 {
@@ -209,11 +233,19 @@ static bool fetch_fine(struct cuda_tallier *t, struct tally *tally, struct error
     if (!tally->fine)
         return error_memory(error);
     tally->dropped = true;
-    if (!cuda_guest_check(cudaMemcpyAsync(tally->fine, t->fine.memory, counts * sizeof *tally->fine,
-                                          cudaMemcpyDeviceToHost, t->stream),
-                          "copying a result", error))
-        return false;
-    return cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error);
+    return fetch(t, tally->fine, t->fine.memory, counts * sizeof *tally->fine, error);
+}
+
+/* Copies elements that were kept to a tally. */
+static bool fetch_kept(struct cuda_tallier *t, struct tally *tally, size_t count,
+                       struct error *error)
+{
+    if (count == 0)
+        return true;
+    if (!tally_reserve(tally, count))
+        return error_memory(error);
+    tally->kept_count = count;
+    return fetch(t, tally->kept, t->tallies.kept[0][0], count * t->size, error);
 }
 
 /* Takes what the cells of the first tally have kept: copies it, or its counts. */
@@ -224,13 +256,11 @@ static bool take_kept(struct cuda_tallier *t, struct tally *tally, struct error 
     const size_t fine =
         (((size_t)tally->plan->kept_cells << tally->plan->fine_bits) + 1 + CUDA_TALLY_MORE) *
         sizeof(uint64_t);
-    char reason[ENGINE_REASON_MAX];
 
     if (!t->from_held)
         t->held.count = 0;
     if (kept <= t->tuning.fetched && kept <= tallies->launch[0].room)
-        return cuda_tallies_fetch(tallies, 0, tallies->kept[0][0], (size_t)kept, reason) ||
-               fail(reason, error);
+        return fetch_kept(t, tally, (size_t)kept, error);
     if (!cuda_room_grow(&t->site, &t->fine, fine, error) ||
         !cuda_guest_check(cudaMemsetAsync(t->fine.memory, 0, fine, t->stream), launching, error))
         return false;
@@ -265,7 +295,6 @@ static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *e
                       t->from_held ? NULL : e->missing, t->site.multiprocessors, t->site.shared, 0,
                       cells ? (size_t)room * t->size : 0);
     tallies->appends = true;
-    tallies->back = t->site.stream;
     if ((cells && !cuda_room_grow(&t->site, to, tallies->kept_bytes, error)) ||
         !cuda_room_grow(&t->site, &t->job, job->device_bytes, error) ||
         !cuda_room_pin(&t->site, &t->pinned, job->pinned_bytes, error))
@@ -273,7 +302,6 @@ static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *e
     tallies->kept[0][0] = cells ? to->memory : NULL;
     if (!job->kind->begin(job, t->job.memory, t->pinned.memory, t->stream, reason))
         return fail(reason, error);
-    t->site.stream = tallies->back;
     return true;
 }
 
@@ -378,11 +406,12 @@ static bool begin_sample(struct cuda_tallier *t, struct pass_runs runs, struct e
 {
     const struct cuda_array_elements *e = t->elements;
     const size_t size = t->size, all = runs.count * runs.length;
-    const uint64_t step = (e->count - runs.length) / runs.count;
+    const int64_t step = (int64_t)((e->count - runs.length) / runs.count);
+    const int64_t stride = e->layout->strides[0];
     struct cuda_gather job = {.from = {.data = e->layout->data,
                                        .rank = 2,
                                        .sizes = {runs.count, runs.length},
-                                       .strides = {(int64_t)(step * size), (int64_t)size}},
+                                       .strides = {step * stride, stride}},
                               .count = all,
                               .size = (unsigned)size};
 

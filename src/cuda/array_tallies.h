@@ -58,7 +58,7 @@ bool cuda_array_count_values(struct cuda_tallier *tallier,
                              struct error *error);
 
 /* Has runs of elements copied, which are spread evenly. There are no fewer elements than in the
-   runs. Waits for nothing, once there is memory for it. */
+   runs, and they lie at even distances. Waits for nothing, once there is memory for it. */
 bool cuda_array_begin_sample(struct cuda_tallier *tallier,
                              const struct cuda_array_elements *elements, struct pass_runs runs,
                              struct error *error);

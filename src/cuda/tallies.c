@@ -121,8 +121,8 @@ static bool begin(struct cuda_job *job, unsigned char *device, unsigned char *pi
         }
     }
     return cuda_check(cudaMemsetAsync(device, 0, t->count_bytes, stream), device_memory, reason) &&
-           (t->back || cuda_check(cudaStreamCreateWithFlags(&t->back, cudaStreamNonBlocking),
-                                  "creating a stream", reason));
+           (t->appends || cuda_check(cudaStreamCreateWithFlags(&t->back, cudaStreamNonBlocking),
+                                     "creating a stream", reason));
 }
 
 static void close_tallies(struct cuda_job *job)
@@ -177,38 +177,32 @@ uint64_t cuda_tallies_kept(const struct cuda_tallies *t, unsigned i, unsigned sl
     return mirrored(t, t->mirror[slot], i)[t->launch[i].size + CUDA_TALLY_KEPT];
 }
 
-bool cuda_tallies_fetch(struct cuda_tallies *t, unsigned i, const void *kept, size_t count,
-                        char reason[ENGINE_REASON_MAX])
+/* Fetches what a launch has kept. Nothing is kept until all of it is here. */
+static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, char reason[ENGINE_REASON_MAX])
 {
     static const char *const copying = "copying elements back";
-    struct tally *tally = &t->set->tally[i];
+    const uint64_t count = cuda_tallies_kept(t, i, slot);
+    struct tally *const tally = &t->set->tally[i];
     const size_t size = t->element_size;
     bool good;
 
+    if (count > t->count[slot]) {
+        snprintf(reason, ENGINE_REASON_MAX, "internal error: more elements were kept than came");
+        return false;
+    }
     if (count == 0)
         return true;
-    if (!tally_reserve(tally, count))
+    if (!tally_reserve(tally, (size_t)count))
         return cuda_no_memory(reason);
-    good = cuda_check(cudaMemcpyAsync((unsigned char *)tally->kept + tally->kept_count * size, kept,
-                                      count * size, cudaMemcpyDeviceToHost, t->back),
+    good = cuda_check(cudaMemcpyAsync((unsigned char *)tally->kept + tally->kept_count * size,
+                                      t->kept[i][slot], (size_t)count * size,
+                                      cudaMemcpyDeviceToHost, t->back),
                       copying, reason);
     /* In any case: others may be about to give the tally's memory another place. */
     good = cuda_check(cudaStreamSynchronize(t->back), copying, reason) && good;
     if (good)
-        tally->kept_count += count;
+        tally->kept_count += (size_t)count;
     return good;
-}
-
-/* Fetches what a launch has kept. Nothing is kept until all of it is here. */
-static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, char reason[ENGINE_REASON_MAX])
-{
-    const uint64_t kept = cuda_tallies_kept(t, i, slot);
-
-    if (kept > t->count[slot]) {
-        snprintf(reason, ENGINE_REASON_MAX, "internal error: more elements were kept than came");
-        return false;
-    }
-    return cuda_tallies_fetch(t, i, t->kept[i][slot], (size_t)kept, reason);
 }
 
 static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REASON_MAX])

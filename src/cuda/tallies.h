@@ -62,8 +62,4 @@ void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum eleme
 /* How many elements tally i has kept, or was to keep, in what was sent for a slot. */
 uint64_t cuda_tallies_kept(const struct cuda_tallies *t, unsigned i, unsigned slot);
 
-/* Appends `count` elements in device memory to those that a tally keeps. */
-bool cuda_tallies_fetch(struct cuda_tallies *t, unsigned i, const void *kept, size_t count,
-                        char reason[ENGINE_REASON_MAX]);
-
 #endif

@@ -102,6 +102,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
                         struct error *error)
 {
     gpr_context *context = s->context;
+    const bool even = view->folded.rank <= 1; /* elements lie at even distances */
     struct pass_runs runs;
     size_t most;
 
@@ -110,12 +111,12 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
     if (!s->plan || !find_tallier(context))
         return error_memory(error);
     runs = pass_plan_runs(s->plan);
-    s->alone = pass_plan_tells_all(s->plan) && view->contiguous && !s->elements.missing &&
+    s->alone = pass_plan_tells_all(s->plan) && even && !s->elements.missing &&
                request->nan != NAN_ERROR && is_told(request);
     most = s->alone && request->passes.quantile_count == 1 ? SAMPLE_RUNS_ALONE : SAMPLE_RUNS;
     if (runs.count > most)
         runs = (struct pass_runs){most, SAMPLE_LENGTH};
-    if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length) {
+    if (runs.count == 0 || !even || s->elements.count < runs.count * runs.length) {
         s->alone = s->alone && request->passes.quantile_count == 0;
         return true;
     }
