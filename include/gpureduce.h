@@ -135,7 +135,8 @@ typedef enum gpr_setting {
                         large frame of zstd is decoded by one thread */
 } gpr_setting;
 
-/* Who reduces. Device memory is reduced on its own GPU whatever the setting. */
+/* Who reduces. Device memory is reduced on its own GPU whatever the setting; but of 32 KiB at most, or of 256
+   KiB for quantiles, unless it is GPR_DEVICE_GPU, the host reduces a copy, which takes less. */
 typedef enum gpr_device {
     GPR_DEVICE_AUTO = 0, /* as at first: the CPU, or a GPU where it is faster */
     GPR_DEVICE_CPU = 1,

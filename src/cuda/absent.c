@@ -75,6 +75,9 @@ const struct cuda_tallier_tuning cuda_tallier_shipped = {.room = 0};
 
 HOLDS_NOTHING(tallier, (const struct cuda_tallier_tuning *tuning))
 
+REFUSES(cuda_array_copy, struct cuda_comparer *comparer, const struct cuda_array_elements *elements,
+        const void **data)
+
 REFUSES(cuda_array_tally, struct cuda_tallier *tallier, const struct cuda_array_elements *elements,
         bool again, struct tally_set *set)
 

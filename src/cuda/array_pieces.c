@@ -35,7 +35,7 @@ struct cuda_comparer {
     struct slot slots[SLOTS];
 
     struct cuda_site site;                         /* of the last comparison */
-    struct cuda_room count;                        /* of pieces that differ: pinned */
+    struct cuda_room count, copied;                /* of pieces that differ; elements: pinned */
     struct cuda_room numbers, copies[2], stage[2]; /* of pieces that differ; of rows */
     struct cuda_array *all, *differing;            /* of the first side, and of its pieces */
 
@@ -187,6 +187,45 @@ bool cuda_array_fetch(struct cuda_comparer *c, const struct cuda_array_elements 
         return true;
     gather = cuda_gather_of(e->layout, size, first, bytes / size);
     return fetch(c, e->device, &part, 1, &gather, error);
+}
+
+static bool copy(struct cuda_comparer *c, const struct cuda_array_elements *e, struct error *error)
+{
+    const size_t size = element_size(e->type), bytes = (size_t)e->count * size;
+    struct cuda_gather gather;
+
+    if (!cuda_room_pin(&c->site, &c->copied, bytes, error))
+        return false;
+    if (cuda_array_is_row(e->layout, size)) {
+        if (!cuda_guest_check(cudaMemcpyAsync(c->copied.memory, e->layout->data, bytes,
+                                              cudaMemcpyDeviceToHost, e->stream),
+                              copying, error))
+            return false;
+    } else {
+        gather = cuda_gather_of(e->layout, size, 0, e->count);
+        gather.to = c->copied.seen;
+        if (!cuda_guest_check(cuda_gather(&gather, c->site.multiprocessors, e->stream), launching,
+                              error))
+            return false;
+    }
+    return cuda_guest_check(cudaStreamSynchronize(e->stream), copying, error);
+}
+
+bool cuda_array_copy(struct cuda_comparer *c, const struct cuda_array_elements *e,
+                     const void **data, struct error *error)
+{
+    int device = e->device;
+    bool good;
+
+    *data = NULL;
+    if (e->count == 0)
+        return true;
+    if (!cuda_guest_find(&device, e->layout->data, error))
+        return false;
+    good = cuda_site_enter(&c->site, device, error) && copy(c, e, error);
+    cuda_site_leave(&c->site);
+    *data = c->copied.memory;
+    return good;
 }
 
 /*

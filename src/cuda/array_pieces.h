@@ -44,6 +44,11 @@ bool cuda_array_await(const struct cuda_array_elements *elements, int *device, s
 bool cuda_array_fetch(struct cuda_comparer *comparer, const struct cuda_array_elements *elements,
                       uint64_t first, size_t bytes, void *to, struct error *error);
 
+/* Copies all elements, in C order, to memory of the host that *data is then, until the next copy. Waits for
+   their stream. One thread at a time. */
+bool cuda_array_copy(struct cuda_comparer *comparer, const struct cuda_array_elements *elements,
+                     const void **data, struct error *error);
+
 /* Begins with two arrays of one type, order of bytes, size and device, which cuda_array_await has set.
    Both must remain until the last piece. `wants` has partial_want bits for cuda_array_sums. */
 void cuda_array_begin_pieces(struct cuda_comparer *comparer,

@@ -13,6 +13,7 @@
 #include "core/pass_plan.h"
 #include "cuda/array.h"
 #include "cuda/array_masks.h"
+#include "cuda/array_pieces.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/result.h"
@@ -329,6 +330,50 @@ static bool begin_passes(struct search *s, const gpr_request *request, const str
     return search_open(s, request, *view, error);
 }
 
+/* Bytes of elements that are reduced on the host, at most, and for quantiles alone: copies of so few take less
+   than kernels. */
+#define COPIED_BYTES ((uint64_t)32 << 10)
+#define COPIED_BYTES_FOR_QUANTILES ((uint64_t)256 << 10)
+
+bool device_is_copied(const gpr_input *input, const struct view *view, const gpr_request *request)
+{
+    const gpr_context *context = input->context;
+    const uint64_t most =
+        pass_request_of_keys(&request->passes) ? COPIED_BYTES_FOR_QUANTILES : COPIED_BYTES;
+
+    return view->mask_form == VIEW_MASK_NONE && !view->scale.given &&
+           request->passes.histogram.kind != HISTOGRAM_EXPONENTS && context->device != DEVICE_GPU &&
+           context->memory == 0 && view->elements <= most / element_size(view->type);
+}
+
+/* Makes the context's comparer if there is none. False without memory. */
+static bool find_comparer(gpr_context *context)
+{
+    if (!context->device_comparer)
+        context->device_comparer = cuda_comparer_open(&cuda_comparer_shipped);
+    return context->device_comparer;
+}
+
+gpr_status device_copy(const gpr_input *input, const struct view *view, gpr_input *copy)
+{
+    const struct missing none = {.count = 0};
+    const struct cuda_array_elements elements = elements_of(input, view, &none);
+    struct error error = {.kind = ERROR_NONE};
+    const void *data;
+
+    if (!find_comparer(input->context))
+        return lib_fail_memory(input->context);
+    if (!cuda_array_copy(input->context->device_comparer, &elements, &data, &error))
+        return lib_fail_error(input->context, input->path, NULL, &error);
+    *copy = (gpr_input){.context = input->context,
+                        .path = input->path,
+                        .in_memory = true,
+                        .view = {.context = input->context, .memory = GPR_MEMORY_HOST},
+                        .options = {.length = UINT64_MAX}};
+    (void)view_set(&copy->view.view, data, view->type, view->swap, 1, &view->elements, NULL);
+    return GPR_OK;
+}
+
 gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,
                          gpr_result **result)
 {
@@ -417,9 +462,7 @@ static gpr_status prepare_side(struct device_side *s, const gpr_input *input,
     gpr_context *context = input->context;
     struct error error = {.kind = ERROR_NONE};
 
-    if (!context->device_comparer)
-        context->device_comparer = cuda_comparer_open(&cuda_comparer_shipped);
-    if (!context->device_comparer)
+    if (!find_comparer(context))
         return lib_fail_memory(context);
     s->comparer = context->device_comparer;
     s->view = input->view.view;

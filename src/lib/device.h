@@ -16,6 +16,14 @@ static inline bool device_holds(const gpr_input *input)
 /* Sets the error of what, a plural, cannot be done with device memory. Returns its status. */
 gpr_status device_refuse(gpr_context *context, const char *what);
 
+/* Whether a view of device memory has so few elements that the host reduces a copy of them for a request, which
+   takes less than kernels. */
+bool device_is_copied(const gpr_input *input, const struct view *view, const gpr_request *request);
+
+/* Makes *copy an input in memory of the host with the elements of a view in device memory of `input`, until the
+   next copy; it is not closed. */
+gpr_status device_copy(const gpr_input *input, const struct view *view, gpr_input *copy);
+
 /* Reduces `view` of an input that is in device memory: that of the input, or another order of its
    elements. */
 gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,

@@ -592,9 +592,17 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     struct reducer *r = context->reducer;
     gpr_result *made;
     gpr_status status;
+    gpr_input copy;
 
-    if (device_holds(input))
-        return device_reduce(input, view, request, result);
+    if (device_holds(input)) {
+        if (!device_is_copied(input, view, request))
+            return device_reduce(input, view, request, result);
+        status = device_copy(input, view, &copy);
+        if (status != GPR_OK)
+            return status;
+        input = &copy;
+        view = &copy.view.view;
+    }
     made = result_new(request);
     if (!made)
         return lib_fail_memory(context);

@@ -218,18 +218,27 @@ static const char *draw_missing(void)
     return texts[rng_below(&rng, sizeof texts / sizeof *texts)];
 }
 
+/* Whether kernels reduce device memory, or the host, where there is little of it, a copy; the host reduces
+   its own memory. */
+static void choose_device(bool kernels)
+{
+    must(gpr_context_set(context, GPR_DEVICE, kernels ? GPR_DEVICE_GPU : GPR_DEVICE_AUTO) == GPR_OK,
+         "a device");
+}
+
 /* Whether the same view on both sides has the same results, or the same error. `split`: they may be
    unsupported on the device. */
 static bool is_same_reduction(gpr_input *here, gpr_input *there, const gpr_request *request,
                               const bool asked[OPS], bool split)
 {
     gpr_result *expected = NULL, *got = NULL;
-    const gpr_status wanted = gpr_reduce(here, 0, request, &expected);
+    gpr_status wanted, status;
     char text[200];
-    gpr_status status;
     bool good;
 
+    wanted = gpr_reduce(here, 0, request, &expected);
     snprintf(text, sizeof text, "%s", gpr_error_text(context));
+    choose_device(rng_below(&rng, 4) > 0);
     status = gpr_reduce(there, 0, request, &got);
     good =
         (wanted == GPR_OK || wanted == GPR_ERROR_NAN || wanted == GPR_ERROR_UNSUPPORTED) &&
@@ -241,6 +250,8 @@ static bool is_same_reduction(gpr_input *here, gpr_input *there, const gpr_reque
     good = good && (!got || is_same_histogram(expected, got));
     gpr_result_free(expected);
     gpr_result_free(got);
+    if (good) /* else there is an error to be shown */
+        choose_device(false);
     return good;
 }
 
@@ -574,8 +585,7 @@ static void check_infinity_beside_nan(void)
 }
 
 /* Quantiles of so many elements, or half as many that lie apart, that a sample is taken of them, not aligned to 16
-   bytes; with NaNs
-   and infinities in some runs, and beside an extreme in some. */
+   bytes; with NaNs and infinities in some runs, and beside an extreme in some. */
 static void check_samples(size_t count)
 {
     static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_I64};
@@ -608,11 +618,13 @@ static void check_samples(size_t count)
             must(gpr_request_op(request, quantiles[i]) == GPR_OK, "an operation");
         must(run % 4 > 0 || gpr_request_op(request, "max") == GPR_OK, "an operation");
         draw_tallier();
-        good = gpr_reduce(here, 0, request, &expected) == GPR_OK &&
-               gpr_reduce(there, 0, request, &got) == GPR_OK;
+        good = gpr_reduce(here, 0, request, &expected) == GPR_OK;
+        choose_device(true);
+        good = gpr_reduce(there, 0, request, &got) == GPR_OK && good;
         for (size_t i = 0; i < 3 && good; i++)
             good = is_same(expected, got, quantiles[i]);
         tap_case(&family, good, "run %u: %s: %s", run, s.type, gpr_error_text(context));
+        choose_device(false);
         gpr_result_free(expected);
         gpr_result_free(got);
         gpr_request_free(request);
@@ -1232,6 +1244,7 @@ static void check_full(void)
     masked.mask = GPR_MASK_VALID_BYTES;
     must(gpr_context_new(&context) == GPR_OK && cudaMalloc(&sum, sizeof(double)) == cudaSuccess,
          "a context");
+    choose_device(true);
     request = ask("sum");
     memset(host, 0, ROOM);
     must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
