@@ -698,6 +698,7 @@ def finish(result: Any, out: Any) -> Any:
     return out
 
 
+@functools.lru_cache(maxsize=256)
 def _simple_of(op: str, small: int = 1 << 15) -> Tuple[bytes, RequestKey, int]:
     name = op.encode()
     return name, make_key((name,), wait=False), small
@@ -1040,6 +1041,8 @@ def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: boo
     >>> gr.quantile([10, 20, 30, 40], [0, 0.5, 1])
     array([10., 25., 40.])
     """
+    if type(q) is float:
+        return _one(_quantile_name(q), x, axis, out, keepdims, nan, missing, mask)
     shape, quantiles = quantiles_of(q)
     # Without a quantile, a count has the shape of one.
     results = run(x, () if quantiles else ("count",), axis, keepdims, nan, missing, mask, quantiles=quantiles)
@@ -1082,6 +1085,14 @@ def ratio(q: Any) -> Tuple[int, int]:
     if not 0 <= q <= 1:
         raise ValueError(f"a quantile is from 0 to 1, not {q!r}")
     return _decimal(q)
+
+
+@functools.lru_cache(maxsize=256)
+def _quantile_name(q: float) -> str:
+    """The operation that is this quantile."""
+    numerator, denominator = ratio(q)
+    whole, places = divmod(numerator * PLACES // denominator, PLACES)
+    return f"q{whole}.{places:018d}".rstrip("0")
 
 
 @functools.lru_cache(maxsize=256, typed=True)  # a fraction takes as long as a small array
