@@ -573,10 +573,12 @@ static void close_keys(struct run *run)
     run->keys = NULL;
 }
 
-/* Whether one array is so small that one worker takes it whole. */
+/* Whether one array is so small that one worker takes it whole: of elements that lie as they are, which are easily
+   read again, fewer than of those that are decoded, or in a pipe. */
 static bool suits_keys(const struct session *session, const struct run *run)
 {
-    const uint64_t most = run->info->parallel ? PASS_KEYS_FEW : PASS_KEYS_MAX;
+    const bool easy = source_is_random(run->source) && run->info->data_offset != SOURCE_UNKNOWN;
+    const uint64_t most = easy ? PASS_KEYS_FEW : PASS_KEYS_MAX;
 
     return uses_keys(session) && run->info->elements <= most && session->passes.inputs == 0;
 }
