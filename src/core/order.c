@@ -175,10 +175,12 @@ static unsigned divide(const struct select_group *g, uint64_t least, unsigned sh
     return made;
 }
 
+static void search(struct select_group all, struct select_digits *digits);
+
 /* Makes a group of many keys that of those among which a sample says that the wanted ones are (R. W. Floyd and
    R. L. Rivest, "Expected time bounds for selection", 1975): it moves them to the scratch. The group stays as
-   it is where the sample does not tell, or is wrong. */
-static void approach(struct select_group *g)
+   it is where the sample does not tell, or is wrong. NOLINTNEXTLINE(misc-no-recursion): a sample has none */
+static void approach(struct select_group *g, struct select_digits *digits)
 {
     const size_t step = g->count / SAMPLE;
     const uint64_t first = g->wanted[0].rank - g->before,
@@ -193,7 +195,7 @@ static void approach(struct select_group *g)
         return;
     for (size_t i = 0; i < SAMPLE; i++)
         g->scratch[i] = g->keys[i * step];
-    order_select(g->scratch, g->scratch + SAMPLE, SAMPLE, ends, 2);
+    search((struct select_group){g->scratch, g->scratch + SAMPLE, SAMPLE, 0, ends, 2}, digits);
     if (low > SAMPLE_MARGIN)
         least = ends[0].key;
     if (high < SAMPLE)
@@ -211,23 +213,15 @@ static void approach(struct select_group *g)
                                g->before + before, g->wanted, g->wanted_count};
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct order_statistic *x = a, *y = b;
-
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_statistic *wanted,
-                  unsigned wanted_count)
+/* Sets the keys of the order statistics of a group, which ascend.
+   NOLINTNEXTLINE(misc-no-recursion): a sample has none */
+static void search(struct select_group all, struct select_digits *digits)
 {
     /* Each is there for an order statistic of its own, so that there is room for all. */
     struct select_group waiting[ORDER_STATISTICS_MAX];
-    struct select_digits digits;
-    unsigned waits = wanted_count > 0;
+    unsigned waits = all.wanted_count > 0;
 
-    qsort(wanted, wanted_count, sizeof *wanted, compare_ranks);
-    waiting[0] = (struct select_group){keys, scratch, count, 0, wanted, wanted_count};
+    waiting[0] = all;
     while (waits > 0) {
         struct select_group g = waiting[--waits];
         uint64_t least, greatest;
@@ -237,7 +231,7 @@ void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_
             select_few(&g);
             continue;
         }
-        approach(&g);
+        approach(&g, digits);
         least = greatest = g.keys[0];
         for (size_t i = 1; i < g.count; i++) {
             least = g.keys[i] < least ? g.keys[i] : least;
@@ -248,6 +242,22 @@ void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_
         while ((greatest - least) >> shift >> DIGIT_BITS != 0)
             shift++;
         if (least < greatest)
-            waits += divide(&g, least, shift, &digits, waiting + waits);
+            waits += divide(&g, least, shift, digits, waiting + waits);
     }
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct order_statistic *x = a, *y = b;
+
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_statistic *wanted,
+                  unsigned wanted_count)
+{
+    struct select_digits digits;
+
+    qsort(wanted, wanted_count, sizeof *wanted, compare_ranks);
+    search((struct select_group){keys, scratch, count, 0, wanted, wanted_count}, &digits);
 }
