@@ -191,7 +191,7 @@ static void approach(struct select_group *g, struct select_digits *digits)
     uint64_t least = 0, greatest = UINT64_MAX, before = 0;
     size_t moved = 0;
 
-    if (g->count < SAMPLED_MIN || high - low > 2 * SAMPLE_MARGIN)
+    if (g->count < SAMPLED_MIN || high - low > UINT64_C(2) * SAMPLE_MARGIN)
         return;
     for (size_t i = 0; i < SAMPLE; i++)
         g->scratch[i] = g->keys[i * step];
