@@ -1093,6 +1093,7 @@ static void take_chunks(struct axis_worker *w)
             break;
         }
     }
+    source_leave(run->source, w->number);
 }
 
 /* Whether the caller has cancelled the run. Any worker, before work of some milliseconds for which it asks the

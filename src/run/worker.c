@@ -308,6 +308,8 @@ bool work_on_cpu(struct worker *w)
     bool good = ew && loop(w, &engine_cpu, ew, false) && !w->failed;
 
     end_cpu_worker(w);
+    if (!good)
+        source_leave(w->run->source, w->number);
     return good;
 }
 
@@ -352,6 +354,8 @@ void work_run(struct worker *w)
                     !reduce_on_cpu(w, chunks, count) || !drain(w);
     }
     end_cpu_worker(w);
+    if (w->failed)
+        source_leave(w->run->source, w->number);
     end_tallies(w);
     if (!good || w->failed || !engine->restart)
         worker_close_kept(w);

@@ -447,8 +447,9 @@ void source_release(struct source *s, unsigned worker, const struct chunk *chunk
 /* Gives back `count` elements at `data`, a part of what source_lend lent the worker. */
 void source_return(struct source *s, unsigned worker, const void *data, size_t count);
 
-/* Ends the work of a worker that has given everything back: unmaps pages that were kept for it.
-   source_next does so itself at the end. Any worker, for itself. */
+/* Ends the work of a worker that has given everything back: unmaps pages that were kept for it, and
+   wakes those that wait for it. source_next does so itself at the end, but not where the source has
+   failed. Any worker, for itself. */
 void source_leave(struct source *s, unsigned worker);
 
 /* Makes the source fail after bytes of a mapped chunk could not be read: reads them again to find

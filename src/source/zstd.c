@@ -337,6 +337,11 @@ static uint64_t zstd_true_index(const struct source *s, uint64_t element)
     return zstd_index_true(zstd_schedule_index(s->state), element);
 }
 
+static void zstd_leave(struct source *s, unsigned worker)
+{
+    zstd_schedule_leave(s->state, worker);
+}
+
 static void zstd_close(struct source *s)
 {
     zstd_schedule_close(s->state);
@@ -419,8 +424,11 @@ static void describe(struct source *s)
 
 bool zstd_source_open(struct source *s, unsigned workers)
 {
-    static const struct source_ops ops = {
-        .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
+    static const struct source_ops ops = {.next = zstd_next,
+                                          .leave = zstd_leave,
+                                          .finish = zstd_finish,
+                                          .index = zstd_true_index,
+                                          .close = zstd_close};
 
     if (!read_layout(s))
         return false;

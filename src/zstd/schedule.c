@@ -793,6 +793,14 @@ bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *req
     return step == STEP_CHUNK && !zstd_failed(z->input.file);
 }
 
+void zstd_schedule_leave(struct zstd_schedule *z, unsigned worker)
+{
+    waiters_lock(&z->waiters);
+    zstd_team_release_locked(z->team, worker);
+    waiters_wake_all_locked(&z->waiters);
+    waiters_unlock(&z->waiters);
+}
+
 /*
  * How the memory for decoding is divided between the workers.
  */

@@ -43,6 +43,9 @@ void zstd_schedule_close(struct zstd_schedule *z);
 bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
                         struct chunk *chunk);
 
+/* The worker does not ask any more, nor read what it was lent: others need not wait for it. */
+void zstd_schedule_leave(struct zstd_schedule *z, unsigned worker);
+
 /* When no worker asks any more: the index of what was decoded; NULL when that is not the whole
    input, which must be read again in order. */
 struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z);

@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -164,6 +166,7 @@ struct haul {
     size_t count, capacity;
     bool mapped, borrowed; /* some chunks were */
     enum source_status last;
+    _Atomic unsigned rest; /* chunks of take_rest */
 };
 
 static struct source_options defaults(void)
@@ -555,6 +558,47 @@ static void check_abandoned(void)
     close_haul(&h);
 }
 
+/* Takes chunks of its own, as the last worker, until there are none. */
+static void *take_rest(void *argument)
+{
+    struct haul *h = argument;
+
+    while (take(h, WORKERS - 1, BUFFER, true, false))
+        atomic_fetch_add(&h->rest, 1);
+    return NULL;
+}
+
+/* The source fails while a worker reads what it was lent, and another one waits for that memory. */
+static void check_cancelled(void)
+{
+    const struct source_options options = defaults();
+    const struct timespec pause = {.tv_nsec = 20000000};
+    struct chunk_request request = {.in_place = BUFFER, .size = BUFFER, .borrow = true};
+    struct chunk chunk;
+    struct haul h;
+    pthread_t other;
+    unsigned before;
+
+    put(compress(make(0, 32 << 20), 128 << 20, true));
+    if (!open_haul(&h, &options))
+        bail(path);
+    request.buffer = h.buffers[0];
+    tap_ok(source_next(h.source, &request, &chunk) == SOURCE_CHUNK && chunk.data != request.buffer,
+           "cancelled: a worker is lent a chunk of a large frame");
+    if (pthread_create(&other, NULL, take_rest, &h) != 0)
+        bail("pthread_create");
+    do {
+        before = atomic_load(&h.rest);
+        (void)nanosleep(&pause, NULL);
+    } while (before == 0 || before != atomic_load(&h.rest));
+    source_cancel(h.source);
+    tap_ok(source_next(h.source, &request, &chunk) == SOURCE_FAILED, "it gets no more");
+    source_leave(h.source, 0);
+    pthread_join(other, NULL);
+    tap_ok(h.last == SOURCE_FAILED, "another one does not wait for it");
+    close_haul(&h);
+}
+
 /* An element that lies in two frames which do not say how long they are. */
 static void check_torn(void)
 {
@@ -716,6 +760,7 @@ int main(void)
     check_limit();
     check_drain();
     check_abandoned();
+    check_cancelled();
     check_torn();
     check_refused();
     check_unpacked();
