@@ -49,6 +49,8 @@ void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
         return;
     }
     (void)error_keep(&p->error, other->error);
+    if (strcmp(p->array, other->array) != 0)
+        (void)error_set(&p->error, ERROR_CHANGED, "its name differs between ranks");
     if (p->type != other->type || !missing_same(&p->missing, &other->missing) ||
         !scale_same(&p->scale, &other->scale))
         (void)error_set(&p->error, ERROR_CHANGED,

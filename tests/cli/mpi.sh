@@ -101,6 +101,15 @@ open("m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(ra
     ranks 3 -q --array='[ac]' --array=x --nan=error -o sum m.safetensors
     ok 'and so are those that are named, and errors' \
         test "$status:$(cmp out expected 2>&1)$(cmp err expected_err 2>&1)" = 1:
+    mkdir other
+    sed 's/"b"/"z"/' m.safetensors >other/m.safetensors
+    vary
+    command='mpirun -n 1 gpureduce-mpi : -n 1 -wdir other gpureduce-mpi'
+    # shellcheck disable=SC2086 # several words
+    $mpirun -n 1 "$program-mpi" -o sum m.safetensors : -n 1 -wdir other "$program-mpi" -o sum m.safetensors >out 2>all_err
+    status=$?
+    ok 'and arrays of other names are not merged' \
+        test "$status:$(grep -c 'm.safetensors: array [bz]: its name differs between ranks' all_err)" = 1:1
 else
     skip 'arrays of a container' 'there is no python3'
 fi
