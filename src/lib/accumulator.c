@@ -514,6 +514,15 @@ static bool find_common(const struct ranges *a, const struct ranges *b, uint64_t
     return false;
 }
 
+/* Takes the size of the other's array, and its names if there are none. */
+static gpr_status take_array(gpr_accumulator *a, const gpr_accumulator *other)
+{
+    if (!a->input && other->input && !set_names(a, other->input, other->array))
+        return lib_fail_memory(a->context);
+    a->of = a->of > other->of ? a->of : other->of;
+    return GPR_OK;
+}
+
 gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumulator *other)
 {
     FLOAT_MODE_DEFAULT;
@@ -527,7 +536,7 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulators have other types or requests");
     if (other->kind == ACCUMULATOR_EMPTY || (!has_elements(other) && has_elements(a)))
-        return GPR_OK;
+        return take_array(a, other);
     if (a->kind == ACCUMULATOR_PLACED && other->kind == ACCUMULATOR_PLACED &&
         find_common(&a->ranges, &other->ranges, &index))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "both accumulators have element %" PRIu64,
@@ -538,12 +547,12 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
                    : lib_fail(a->context, other->context->status, "%s", other->context->text);
     if (begin(a, other->kind, &other->scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, other->ranges.count) ||
-        (!a->input && other->input && !set_names(a, other->input, other->array)))
+    if (!ranges_reserve(&a->ranges, other->ranges.count))
         return lib_fail_memory(a->context);
+    if (take_array(a, other) != GPR_OK)
+        return a->context->status;
     while (ranges_find(&other->ranges, range.end, &range))
         ranges_add(&a->ranges, range);
-    a->of = a->of > other->of ? a->of : other->of;
     partial_merge(&a->partial, &p);
     a->kind = other->kind;
     return GPR_OK;

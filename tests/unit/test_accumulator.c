@@ -447,6 +447,35 @@ static void test_refusals(void)
     gpr_request_free(request);
 }
 
+/* Elements, and none of a larger array: merged in either order, it is a part of that array. */
+static void test_empty_merges(void)
+{
+    static const float x[] = {1, 2, 3, 4};
+    gpr_request *request = make_request(false, NULL);
+    gpr_view *four = view_of(x, "f32", 4), *none = view_of(x, "f32", 0);
+    char lines[2][4096];
+
+    for (int order = 0; order < 2; order++) {
+        gpr_accumulator *some = accumulator_of("f32", request);
+        gpr_accumulator *empty = accumulator_of("f32", request);
+
+        if (gpr_accumulator_add_at(some, four, 2) != GPR_OK ||
+            gpr_accumulator_add_at(empty, none, 0) != GPR_OK ||
+            gpr_accumulator_set_array(empty, "file", "array", 9) != GPR_OK ||
+            gpr_accumulator_merge(order == 0 ? some : empty, order == 0 ? empty : some) != GPR_OK ||
+            gpr_accumulator_write(order == 0 ? some : empty, lines[order], sizeof *lines) == 0)
+            bail(gpr_error_text(context));
+        gpr_accumulator_free(some);
+        gpr_accumulator_free(empty);
+    }
+    tap_ok(strcmp(lines[0], lines[1]) == 0 && strstr(lines[0], "file") &&
+               strstr(lines[0], "\"of\":9"),
+           "merged with no elements of a larger array: %s", lines[0]);
+    gpr_view_free(none);
+    gpr_view_free(four);
+    gpr_request_free(request);
+}
+
 static int cancel_at_once(void *user, uint64_t done, uint64_t total)
 {
     (void)user;
@@ -693,6 +722,7 @@ int main(void)
         bail("a context");
     test_splits();
     test_refusals();
+    test_empty_merges();
     test_digests();
     test_few();
     test_large();
