@@ -607,6 +607,7 @@ static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *resul
                                  .wish = axis->wish,
                                  .results = results,
                                  .blocks = (unsigned)(BLOCKS_AGAIN * s->site.multiprocessors),
+                                 .whole = axis->length <= WHOLE_LENGTH,
                                  .segment = SEGMENT,
                                  .sums = (void *)(s->found.memory + LIST_BYTES),
                                  .sum_count = SUMS,
@@ -629,9 +630,7 @@ static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *e
 {
     const struct cuda_slice_job job = job_of(s, results);
 
-    return (job.length > WHOLE_LENGTH ||
-            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error)) &&
-           cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
+    return cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
 }
 
 /* Waits for the list, of which all are copied, and sorted, if there is room for them. */

@@ -49,7 +49,7 @@ static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l
    those of slice_select.cuh. */
 typedef void slice_job_kernel(const struct cuda_slice_job);
 slice_job_kernel *slice_choose_whole(enum element_type type);
-slice_job_kernel *slice_choose_exact(enum element_type type);
+slice_job_kernel *slice_choose_exact(const struct cuda_slice_job *job);
 slice_job_kernel *slice_choose_select(const struct cuda_slice_job *job);
 
 /* Those of slice_look.cuh; the second one merges parts of slices. */

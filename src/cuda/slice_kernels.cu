@@ -39,7 +39,7 @@ cudaError_t cuda_slices_whole(const struct cuda_slice_job *l, cudaStream_t strea
 
 cudaError_t cuda_slices_exact(const struct cuda_slice_job *l, cudaStream_t stream)
 {
-    return launch(slice_choose_exact(l->type), l, l->blocks, THREADS, stream);
+    return launch(slice_choose_exact(l), l, l->blocks, THREADS, stream);
 }
 
 cudaError_t cuda_slices_look(const struct cuda_slice_job *l, cudaStream_t stream)

@@ -115,8 +115,10 @@ struct cuda_slice_job {
     struct quantile_place place; /* of the quantile among `length` numbers */
     size_t shared;               /* bytes of shared memory that a block of the device may have */
 
-    /* For cuda_slices_exact. If no more slices are listed than `sums` has, so many blocks share one
-       that each has a segment; else each has one block. */
+    /* For cuda_slices_exact. `whole`: lanes of a warp first do with a slice what cuda_slices_whole does, and it
+       has one block. Else, if no more slices are listed than `sums` has, so many blocks share one that each
+       has a segment. */
+    bool whole;
     uint64_t segment; /* elements */
     struct cuda_slice_sum
         *sums; /* device memory: zeros, before and after; NULL where sum_count is 0 */

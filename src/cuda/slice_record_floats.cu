@@ -39,8 +39,11 @@ slice_job_kernel *slice_choose_whole(enum element_type type)
         type, [](auto trait) -> slice_job_kernel * { return slice_whole<decltype(trait)>; });
 }
 
-slice_job_kernel *slice_choose_exact(enum element_type type)
+slice_job_kernel *slice_choose_exact(const struct cuda_slice_job *job)
 {
-    return choose_float<slice_job_kernel *>(
-        type, [](auto trait) -> slice_job_kernel * { return slice_exact<decltype(trait)>; });
+    const bool whole = job->whole;
+
+    return choose_float<slice_job_kernel *>(job->type, [whole](auto trait) -> slice_job_kernel * {
+        return whole ? slice_find_listed<decltype(trait)> : slice_exact<decltype(trait)>;
+    });
 }

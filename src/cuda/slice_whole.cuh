@@ -319,41 +319,48 @@ __device__ static __forceinline__ unsigned slice_whole_lanes(const struct cuda_s
     return lanes;
 }
 
+/* Finds the i-th listed slice again, by so many lanes; others of the warp find others. Whether it is still not
+   known. All lanes of the warp together. */
+template <typename Type>
+__device__ static __forceinline__ bool slice_find_whole(const struct cuda_slice_job &job,
+                                                        uint64_t i, uint64_t listed, unsigned lanes)
+{
+    const unsigned lane = threadIdx.x % lanes;
+    const uint64_t slice = i < listed ? slice_of_list(job, i) : 0;
+    const bool wanted = i < listed && job.results[slice] == CUDA_SLICE_UNKNOWN;
+    struct slice_whole_state state;
+
+    if (!__any_sync(SLICE_ALL_LANES, wanted))
+        return false;
+    state.clear();
+    if (wanted) {
+        const uint64_t missing =
+            slice_walk<Type>(job, slice, lane, job.length, lanes, [&](auto x) {
+                state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x, job.wish.op);
+            });
+
+        state.seen.missing = missing;
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
+        state.exchange(distance);
+    if (!wanted || lane > 0)
+        return false;
+    job.results[slice] = cuda_slice_whole_result(&job.wish, &state);
+    return job.results[slice] == CUDA_SLICE_UNKNOWN;
+}
+
 template <typename Type>
 __global__ void __launch_bounds__(SLICE_THREADS)
     slice_whole(const __grid_constant__ struct cuda_slice_job job)
 {
     const uint64_t listed = slice_listed(job);
-    const unsigned lanes = slice_whole_lanes(job), together = 32 / lanes;
-    const unsigned lane = threadIdx.x % lanes;
-    const uint64_t warp = ((uint64_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / 32;
-    struct slice_whole_state state;
+    const unsigned lanes = slice_whole_lanes(job), together = SLICE_THREADS / lanes;
 
-    for (uint64_t first = warp * together; first < listed;
-         first += (uint64_t)job.blocks * (SLICE_THREADS / 32) * together) {
-        const uint64_t i = first + threadIdx.x % 32 / lanes;
-        const uint64_t slice = i < listed ? slice_of_list(job, i) : 0;
-        const bool wanted = i < listed && job.results[slice] == CUDA_SLICE_UNKNOWN;
-
-        if (!__any_sync(SLICE_ALL_LANES, wanted))
-            continue;
-        state.clear();
-        if (wanted) {
-            const uint64_t missing =
-                slice_walk<Type>(job, slice, lane, job.length, lanes, [&](auto x) {
-                    state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x,
-                                                                                      job.wish.op);
-                });
-
-            state.seen.missing = missing;
-        }
-        __syncwarp();
-#pragma unroll 1
-        for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
-            state.exchange(distance);
-        if (wanted && lane == 0)
-            job.results[slice] = cuda_slice_whole_result(&job.wish, &state);
-    }
+    for (uint64_t first = (uint64_t)blockIdx.x * together; first < listed;
+         first += (uint64_t)job.blocks * together)
+        (void)slice_find_whole<Type>(job, first + threadIdx.x / lanes, listed, lanes);
 }
 
 /* Numbers that a thread adds up before what they cannot take goes to the superaccumulator, and the
@@ -475,6 +482,16 @@ __device__ static __forceinline__ uint64_t slice_exact_result(const struct cuda_
     return bits;
 }
 
+/* Empties the list once all blocks are through with it. */
+__device__ static __forceinline__ void slice_end_list(const struct cuda_slice_job &job)
+{
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(job.done, 1u) + 1 == job.blocks) {
+        *job.done = 0;
+        job.list.found[0] = 0;
+    }
+}
+
 template <typename Type>
 __global__ void __launch_bounds__(THREADS)
     slice_exact(const __grid_constant__ struct cuda_slice_job job)
@@ -501,11 +518,43 @@ __global__ void __launch_bounds__(THREADS)
             job.results[slice] = slice_exact_result(&job.wish, &state.sum);
         __syncthreads();
     }
-    __syncthreads();
-    if (threadIdx.x == 0 && atomicAdd(job.done, 1u) + 1 == job.blocks) {
-        *job.done = 0;
-        job.list.found[0] = 0;
+    slice_end_list(job);
+}
+
+/* As slice_whole; then the block does what slice_exact does with those that are left. */
+template <typename Type>
+__global__ void __launch_bounds__(THREADS)
+    slice_find_listed(const __grid_constant__ struct cuda_slice_job job)
+{
+    __shared__ struct slice_exact_state state;
+    __shared__ uint64_t left[THREADS];
+    __shared__ unsigned count;
+    const uint64_t listed = slice_listed(job);
+
+    if (listed == 0)
+        return;
+    const unsigned lanes = slice_whole_lanes(job), apiece = 32 / lanes, warp = threadIdx.x / 32;
+
+    for (uint64_t first = 0; first < listed; first += (uint64_t)job.blocks * (THREADS / lanes)) {
+        /* Lanes of a warp take neighbours, and as many blocks as there can be have some. */
+        const uint64_t i = first + ((uint64_t)warp * job.blocks + blockIdx.x) * apiece +
+                           threadIdx.x % 32 / lanes;
+
+        if (threadIdx.x == 0)
+            count = 0;
+        __syncthreads();
+        if (slice_find_whole<Type>(job, i, listed, lanes))
+            left[atomicAdd(&count, 1u)] = slice_of_list(job, i);
+        __syncthreads();
+        for (unsigned j = 0; j < count; j++) {
+            slice_exact_segment<Type>(job, &state, left[j], 0, job.length);
+            if (threadIdx.x == 0)
+                job.results[left[j]] = slice_exact_result(&job.wish, &state.sum);
+            __syncthreads();
+        }
+        __syncthreads();
     }
+    slice_end_list(job);
 }
 
 #endif

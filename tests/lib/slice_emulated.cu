@@ -55,7 +55,7 @@ void emulated_slices_whole(const struct cuda_slice_job *l)
 
 void emulated_slices_exact(const struct cuda_slice_job *l)
 {
-    run_all(l, slice_choose_exact(l->type), THREADS);
+    run_all(l, slice_choose_exact(l), THREADS);
 }
 
 void emulated_slices_look(const struct cuda_slice_job *l)

@@ -1216,7 +1216,8 @@ static void check_again(unsigned runs)
         const enum element_type type = types[run % 8];
         const enum data_kind kind = (enum data_kind)(run / 8 % DATA_KINDS);
         const bool integers = element_is_integer(type);
-        const size_t slices = 1 + below(9), length = 1 + below(below(2) ? 40 : 700);
+        const size_t length = 1 + below(below(2) ? 40 : 700);
+        const size_t slices = 1 + below(length <= 40 && below(4) == 0 ? 900 : 9);
         const size_t all = slices * length;
         const bool exact = !integers && below(2);
         const size_t count = 1 + below(slices);
@@ -1227,6 +1228,7 @@ static void check_again(unsigned runs)
                                    .list.room = below(3) ? count : count - 1,
                                    .along = below(2),
                                    .blocks = 1 + (unsigned)below(3),
+                                   .whole = below(2),
                                    .segment = 1 + below(300),
                                    .sum_count = below(2) ? slices : count - 1,
                                    .wish = {.op = draw_sum(exact, integers),
