@@ -11,9 +11,11 @@
 #include "cuda/slice_launch.h"
 
 /* Columns of all parts together, and rows of each part at least: with CUDA_SLICE_COLUMNS of them a
-   thread there are as many threads as an H200 holds at once. */
+   thread there are as many threads as an H200 holds at once. Rows that are not cut: they are read sooner than
+   parts of them are merged by another kernel. */
 #define COLUMNS_WANTED ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)16)
+#define ROWS_WHOLE ((uint64_t)128)
 
 /* Elements of rows that are cut into long parts, at least: those are enough for a device. */
 #define LONG_LEAST ((uint64_t)1 << 27)
@@ -244,6 +246,8 @@ static uint64_t column_parts(uint64_t rows, uint64_t columns)
 {
     uint64_t parts = COLUMNS_WANTED / columns;
 
+    if (rows <= ROWS_WHOLE)
+        return 1;
     parts = parts > rows / ROWS_LEAST ? rows / ROWS_LEAST : parts;
     if (parts > CUDA_SLICE_COLUMNS)
         parts = parts / CUDA_SLICE_COLUMNS * CUDA_SLICE_COLUMNS;
