@@ -101,6 +101,7 @@ struct cuda_summer {
     bool later;              /* but those that are listed only when the list is fetched */
     uint64_t *results;       /* of that call, as is the stream: */
     cudaStream_t stream;
+    bool unrecorded; /* the event was not recorded after it, which was on the legacy stream */
     /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
        what is missing is the NaN of all bits. */
     const struct cuda_array_elements *elements;
@@ -483,6 +484,18 @@ static bool find_device(struct cuda_summer *s, int *device, const void *memory, 
     return cuda_guest_find(device, memory, error);
 }
 
+static bool record(struct cuda_summer *s, struct error *error)
+{
+    s->unrecorded = false;
+    return cuda_guest_check(cudaEventRecord(s->site.event, s->stream), "recording an event", error);
+}
+
+/* Whether a handle is that of the legacy stream, at all times and of all threads. */
+static bool is_legacy(cudaStream_t stream)
+{
+    return !stream || stream == cudaStreamLegacy;
+}
+
 /* Makes the stream wait for the last call. */
 static bool await_last(struct cuda_summer *s, cudaStream_t stream, struct error *error)
 {
@@ -493,8 +506,10 @@ static bool await_last(struct cuda_summer *s, cudaStream_t stream, struct error 
     /* The memory of the summer is not the graph's. */
     if (capture != cudaStreamCaptureStatusNone)
         return error_set(error, ERROR_GPU, "the stream is being captured");
+    if (!s->site.event || (is_legacy(stream) && is_legacy(s->stream)))
+        return true;
     /* Also on a stream of the same handle, which may be another one: of another thread, or made anew. */
-    return !s->site.event ||
+    return (!s->unrecorded || record(s, error)) &&
            cuda_guest_check(cudaStreamWaitEvent(stream, s->site.event, 0), "waiting", error);
 }
 
@@ -563,10 +578,12 @@ static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
     return true;
 }
 
-/* Ends it, after the last kernel. */
+/* Ends it, after the last kernel. Nobody waits for results that kernels find, and work that follows on the
+   legacy stream needs no event. */
 static bool end_list(struct cuda_summer *s, struct error *error)
 {
-    return cuda_guest_check(cudaEventRecord(s->site.event, s->stream), "recording an event", error);
+    s->unrecorded = s->all && s->axis->no_wait && is_legacy(s->stream);
+    return s->unrecorded || record(s, error);
 }
 
 static int compare_numbers(const void *a, const void *b)

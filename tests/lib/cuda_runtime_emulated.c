@@ -111,6 +111,18 @@ struct CUstream_st {
 
 static struct CUstream_st *streams[STREAMS_MAX];
 
+/* The stream of a handle: the legacy one of each device is made when it is first used. */
+static cudaStream_t stream_of(cudaStream_t handle)
+{
+    static cudaStream_t legacy[GPUS];
+
+    if (handle && handle != cudaStreamLegacy)
+        return handle;
+    if (!legacy[current] && cudaStreamCreateWithFlags(&legacy[current], 0) != cudaSuccess)
+        abort();
+    return legacy[current];
+}
+
 /* Device memory. */
 struct allocation {
     struct allocation *next;
@@ -126,9 +138,10 @@ static struct allocation *allocations;
 static void check_memory(cudaStream_t stream, const void *memory)
 {
     for (const struct allocation *a = allocations; a; a = a->next)
-        if ((uintptr_t)memory - (uintptr_t)a->begin < a->size && a->device != stream->device) {
+        if ((uintptr_t)memory - (uintptr_t)a->begin < a->size &&
+            a->device != stream_of(stream)->device) {
             fprintf(stderr, "emulated CUDA: memory of GPU %d is used on GPU %d\n", a->device,
-                    stream->device);
+                    stream_of(stream)->device);
             abort();
         }
 }
@@ -136,7 +149,7 @@ static void check_memory(cudaStream_t stream, const void *memory)
 /* Launches are on streams of the current device only. */
 static bool is_current(cudaStream_t stream)
 {
-    return stream->device == current;
+    return stream_of(stream)->device == current;
 }
 
 static struct operation *queue(cudaStream_t stream)
@@ -145,6 +158,7 @@ static struct operation *queue(cudaStream_t stream)
 
     if (!o)
         abort();
+    stream = stream_of(stream);
     *stream->end = o;
     stream->end = &o->next;
     return o;
@@ -458,7 +472,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     ONE_AT_A_TIME;
-    while (stream->first)
+    while (stream_of(stream)->first)
         if (!run_any())
             return cudaErrorUnknown; /* it waits for what never comes */
     return cudaSuccess;
@@ -468,7 +482,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     ONE_AT_A_TIME;
     run_some();
-    return stream->first ? cudaErrorNotReady : cudaSuccess;
+    return stream_of(stream)->first ? cudaErrorNotReady : cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -553,7 +567,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     ONE_AT_A_TIME;
     struct operation *o;
 
-    if (event->device != stream->device)
+    if (event->device != stream_of(stream)->device)
         return cudaErrorInvalidResourceHandle;
     o = queue(stream);
     o->event = event;

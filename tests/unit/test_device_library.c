@@ -965,6 +965,64 @@ static void check_failures(void)
     gpr_request_free(request);
 }
 
+/* Sums along an axis that are not waited for, on streams that do not wait for one another: those of one call
+   are in no way of the next one's. Columns are cut, and rows have sums that kernels find again. */
+static void check_streams(void)
+{
+    enum { STREAMS = 3, LENGTH = 180, CALLS = 400 };
+    const struct shape columns = {
+        .type = "f64", .rank = 2, .sizes = {LENGTH, 16}, .strides = {16 * 8, 8}};
+    const struct shape rows = {
+        .type = "f64", .rank = 2, .sizes = {16, LENGTH}, .strides = {LENGTH * 8, 8}};
+    double expected[2][16], got[CALLS][16], *results = NULL;
+    gpr_request *request = NULL;
+    cudaStream_t first = stream, streams[STREAMS] = {NULL, first, NULL};
+    struct tap_family family = {0};
+    unsigned axes[CALLS];
+
+    for (size_t i = 0; i < (size_t)LENGTH * 16; i++)
+        ((double *)(void *)host)[i] =
+            ldexp(1 + rng_below(&rng, 1000), 40 * (int)rng_below(&rng, 9));
+    must(cudaMalloc((void **)&results, sizeof got) == cudaSuccess &&
+             cudaStreamCreateWithFlags(&streams[2], cudaStreamNonBlocking) == cudaSuccess &&
+             cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+             gpr_request_new(context, &request) == GPR_OK &&
+             gpr_request_op(request, "sum") == GPR_OK &&
+             gpr_request_set(request, GPR_NO_WAIT, 1) == GPR_OK,
+         "a request");
+    for (unsigned axis = 0; axis < 2; axis++) {
+        gpr_input *input = open_view(axis == 0 ? &columns : &rows, false);
+        void *const here[] = {expected[axis]};
+
+        tap_case(&family, gpr_reduce_axis(input, 0, request, axis, here, 16) == GPR_OK,
+                 "on the host");
+        gpr_close(input);
+    }
+    for (unsigned i = 0; i < CALLS; i++) {
+        const unsigned axis = (unsigned)rng_below(&rng, 2);
+        void *const there[] = {results + (size_t)i * 16};
+        gpr_input *input;
+
+        stream = streams[rng_below(&rng, STREAMS)];
+        input = open_view(axis == 0 ? &columns : &rows, true);
+        tap_case(&family, gpr_reduce_axis(input, 0, request, axis, there, 16) == GPR_OK,
+                 "a call: %s", gpr_error_text(context));
+        gpr_close(input);
+        axes[i] = axis;
+    }
+    stream = first;
+    tap_case(&family,
+             cudaDeviceSynchronize() == cudaSuccess &&
+                 cudaMemcpy(got, results, sizeof got, cudaMemcpyDeviceToHost) == cudaSuccess,
+             "waiting");
+    for (unsigned i = 0; i < CALLS; i++)
+        tap_case(&family, memcmp(got[i], expected[axes[i]], sizeof got[i]) == 0, "call %u", i);
+    tap_family_end(&family, "reductions along an axis on several streams");
+    must(cudaFree(results) == cudaSuccess && cudaStreamDestroy(streams[2]) == cudaSuccess,
+         "freeing");
+    gpr_request_free(request);
+}
+
 /* Sums of integers at the ends of what fits, and one beyond, of one slice among others. */
 static void check_limits(void)
 {
@@ -1361,6 +1419,7 @@ int main(void)
     check_many();
     check_axes(4 * (unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
+    check_streams();
     check_full();
     check_first();
     check_limits();
