@@ -264,7 +264,7 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction.elements = a->partial.count;
     reduction.of = a->of;
     reduction.bytes = reduction.elements * element_size(a->type);
-    reduction_round(&reduction.result, &a->partial, a->type, NULL, &a->scale,
+    reduction_round(&reduction.result, &a->partial, a->type, &a->scale,
                     options->session.nan == NAN_SKIP, options->session.ddof);
     if (options->session.nan == NAN_ERROR && a->partial.nan > 0)
         (void)error_set(&reduction.error, ERROR_NAN, "element %" PRIu64 " is a NaN",

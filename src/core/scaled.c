@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/digits.h"
+#include "core/number.h"
 
 void scaled_clear(struct scaled *s)
 {
@@ -56,6 +57,8 @@ static int compare(const struct scaled_number *a, const struct scaled_number *b,
     struct exact_wide difference;
     int sign;
 
+    if (!a->scale.given && !b->scale.given && !magnitudes)
+        return number_compare_keys(a->type, a->key, b->type, b->key);
     if (a_infinity != 0 || b_infinity != 0) {
         if (magnitudes) {
             a_infinity = fabs(a_infinity);
@@ -75,6 +78,8 @@ static int compare(const struct scaled_number *a, const struct scaled_number *b,
 static bool take_if(struct scaled_number *kept, const struct scaled_number *x, int order,
                     bool magnitudes)
 {
+    /* Without a scale magnitudes are kept as such, and none is less than 0. */
+    magnitudes = magnitudes && (x->scale.given || kept->scale.given);
     if (!x->known || (kept->known && compare(x, kept, magnitudes) != order))
         return false;
     *kept = *x;
@@ -124,11 +129,13 @@ static void append_squares(struct scaled *s, const struct partial *p, const stru
     scaled_squares_add(s->squares, squares, EXACT_WIDE_DIGITS,
                        2 * f.exponent + EXACT_WIDE_LSB_EXPONENT,
                        (uint64_t[]){f.magnitude, f.magnitude, 1}, false);
-    scaled_squares_add(
-        s->squares, sum, EXACT_DIGITS, f.exponent + o.exponent + 1 + EXACT_LSB_EXPONENT,
-        (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
-    scaled_squares_add(s->squares, one, 1, 2 * o.exponent,
-                       (uint64_t[]){o.magnitude, o.magnitude, n}, false);
+    if (scale->offset != 0) {
+        scaled_squares_add(
+            s->squares, sum, EXACT_DIGITS, f.exponent + o.exponent + 1 + EXACT_LSB_EXPONENT,
+            (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
+        scaled_squares_add(s->squares, one, 1, 2 * o.exponent,
+                           (uint64_t[]){o.magnitude, o.magnitude, n}, false);
+    }
     exact_carry_digits(s->squares, SCALED_SQUARES_DIGITS);
 }
 
@@ -200,6 +207,10 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
     s->negative_infinity += reverse ? p->positive_infinity : p->negative_infinity;
     s->zeros += p->zeros;
     s->negative += reverse ? above - p->zeros : p->negative;
+    if (scale->given)
+        s->subnormal = PARTIAL_NO_INDEX;
+    else if (s->subnormal != PARTIAL_NO_INDEX)
+        s->subnormal += p->subnormal;
     s->integers = s->integers && types->integers && scale_keeps_integers(scale);
 }
 
@@ -272,7 +283,7 @@ void scaled_finish(const struct scaled *s, const struct moments_terms *terms, st
     result->argmax = propagates ? s->first_nan : s->max_index;
     result->zeros = s->zeros;
     result->negatives = s->negative;
-    result->subnormals = PARTIAL_NO_INDEX;
+    result->subnormals = s->subnormal;
     result->sum = result->mean = result->min = result->max = NAN;
     result->sumsq = result->l1 = result->l2 = result->rms = result->var = result->std = NAN;
     result->absmax = result->absmin = result->range = NAN;

@@ -49,6 +49,8 @@ struct scaled {
     uint64_t min_index, max_index, first_nan; /* PARTIAL_NO_INDEX if there is none */
     uint64_t count, missing, nan, positive_infinity, negative_infinity, zeros, negative; /* as in
                                                                               struct partial */
+    uint64_t
+        subnormal; /* as there; PARTIAL_NO_INDEX once a number has a scale: nobody counts these */
     bool integers; /* all numbers are integers with all digits */
 };
 
@@ -68,9 +70,8 @@ void scaled_clear(struct scaled *s);
 void scaled_append(struct scaled *s, const struct partial *p, const struct partial_types *types,
                    const struct scale *scale);
 
-/* Computes all results, in the way of partial_finish_types and moments_finish. There are no
-   subnormal numbers to count: `subnormals` is PARTIAL_NO_INDEX. Only `skip_nan`, `ddof` and
-   `unwanted` of the terms matter. */
+/* Computes all results, in the way of partial_finish_types and moments_finish. Only `skip_nan`,
+   `ddof` and `unwanted` of the terms matter. */
 void scaled_finish(const struct scaled *s, const struct moments_terms *terms,
                    struct result *result);
 

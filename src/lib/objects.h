@@ -138,9 +138,8 @@ struct gpr_result {
     struct lib_operations operations;
     struct reduction found; /* whose pointers mean nothing; if not `profiled`, only the result,
                                quantiles, partial result, type and scale are set */
-    struct partial_types types;
-    struct scaled *scaled; /* of arrays of several scales: their sums, allocated by malloc, and the
-                              partial result means nothing; NULL for others */
+    struct scaled *scaled; /* of arrays of several types or scales: their sums, allocated by malloc,
+                              and the partial result means nothing; NULL for others */
     bool profiled;         /* a run has read it, and `found` tells how */
     bool partly;           /* elements of the array are missing: there is no digest */
     char *profile_text;    /* as gpr_result_profile has it, allocated by malloc; NULL before */

@@ -845,18 +845,14 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
 /* Takes a finished total. False without memory. */
 static bool take_total(gpr_result *result, const struct total *total)
 {
-    bool good;
-
-    if (total->is_scaled) {
+    if (total->mixed) {
         result->scaled = malloc(sizeof *result->scaled);
         if (!result->scaled)
             return false;
         *result->scaled = total->scaled;
     }
     result->found = total->reduction;
-    good = result_take(result);
-    result->types = total->types;
-    return good;
+    return result_take(result);
 }
 
 /* Counts the files that inputs stand for, and, unless `files` is NULL, lists them there. */

@@ -49,9 +49,8 @@ void result_round(gpr_result *result, const gpr_request *request, enum element_t
                   const struct scale *scale)
 {
     result->found.type = type;
-    result->types = partial_types_of(type);
     result->found.scale = *scale;
-    reduction_round(&result->found.result, &result->found.partial, type, NULL, scale,
+    reduction_round(&result->found.result, &result->found.partial, type, scale,
                     request->nan == NAN_SKIP, request->ddof);
 }
 
@@ -82,7 +81,6 @@ bool result_take(gpr_result *result)
 {
     const struct reduction *found = &result->found;
 
-    result->types = partial_types_of(found->type);
     result->partly = found->first > 0 || found->elements < found->of;
     result->profiled = true;
     return !found->histogram || copy_histogram(&result->histogram, found->histogram);
@@ -238,6 +236,7 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
 {
     FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
+    const struct partial_types types = partial_types_of(result->found.type);
     uint32_t digit[SCALED_SQUARES_DIGITS];
     char number[8 * SCALED_SQUARES_DIGITS + 2];
     struct scaled made;
@@ -255,7 +254,7 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
     }
     if (!scaled) {
         scaled_clear(&made);
-        scaled_append(&made, &result->found.partial, &result->types, &result->found.scale);
+        scaled_append(&made, &result->found.partial, &types, &result->found.scale);
         scaled = &made;
     }
     if (isnan(operation_number(found, &result->found.result)) ||

@@ -93,7 +93,7 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
 {
     const struct scale scale = container_scale(a->info->picks[k].array);
 
-    reduction_round(result, partial, a->info->picks[k].array->type, NULL, &scale,
+    reduction_round(result, partial, a->info->picks[k].array->type, &scale,
                     a->options->nan == NAN_SKIP, a->options->ddof);
     a->found[k].missing = result->missing;
     a->found[k].passes = 1; /* all arrays are read together, once */

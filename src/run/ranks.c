@@ -73,8 +73,8 @@ static void finish(const struct rank_piece *p, const struct session_options *opt
     reduction->array = p->array[0] ? p->array : NULL;
     reduction->type_name = p->unreadable ? p->type_name : NULL;
     reduction->format = p->format;
-    reduction_round(&reduction->result, &p->partial, p->type, NULL, &p->scale,
-                    options->nan == NAN_SKIP, options->ddof);
+    reduction_round(&reduction->result, &p->partial, p->type, &p->scale, options->nan == NAN_SKIP,
+                    options->ddof);
 }
 
 /*

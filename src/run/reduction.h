@@ -72,16 +72,13 @@ struct reduction {
     struct profile profile;
 };
 
-/* Computes all results from a partial result of stored numbers that have this scale. `types` has
-   the element types if there are several; NULL if all elements are of `type`. */
+/* Computes all results from a partial result of stored numbers of a type that have this scale. */
 static inline void reduction_round(struct result *result, const struct partial *partial,
-                                   enum element_type type, const struct partial_types *types,
-                                   const struct scale *scale, bool skip_nan, uint64_t ddof)
+                                   enum element_type type, const struct scale *scale, bool skip_nan,
+                                   uint64_t ddof)
 {
-    const struct moments_terms terms = {.skip_nan = skip_nan,
-                                        .ddof = ddof,
-                                        .type = type,
-                                        .types = types ? *types : partial_types_of(type)};
+    const struct moments_terms terms = {
+        .skip_nan = skip_nan, .ddof = ddof, .type = type, .types = partial_types_of(type)};
 
     result->digest =
         (struct digest_value){.sum = partial->digest, .count = partial->count, .type = type};

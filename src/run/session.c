@@ -232,7 +232,7 @@ static void finish(struct run *run, const struct partial *partial, const struct 
     struct source *s = run->source;
     uint64_t now;
 
-    reduction_round(&reduction->result, partial, info->type, NULL, &info->scale,
+    reduction_round(&reduction->result, partial, info->type, &info->scale,
                     run->options->nan == NAN_SKIP, run->options->ddof);
     passes_finish(passes, reduction);
     now = clock_now();

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/number.h"
 #include "run/arrays.h"
 
 void total_clear(struct total *t)
@@ -12,77 +11,17 @@ void total_clear(struct total *t)
     memset(t, 0, sizeof *t);
     partial_clear(&t->reduction.partial);
     t->reduction.type = ELEMENT_F64;
-    t->types = partial_types_of(ELEMENT_F64);
+    scaled_clear(&t->scaled);
     t->repeatable = true;
 }
 
-/* Whether there are any: elements that are no NaN, and somebody who asked for extremes. */
-static bool has_extremes(const struct partial *p)
+/* Moves the partial result of the last inputs to the sums of all. */
+static void append_partial(struct total *t)
 {
-    return p->min_key != INT64_MAX || p->max_key != INT64_MIN;
-}
+    const struct partial_types types = partial_types_of(t->type);
 
-/* Compares the extremes of partials of two types, whose keys cannot be compared with each other:
-   keeps the one that is less, or greater, or else the first, and leaves nothing of the other. */
-static void merge_extremes(struct total *t, struct partial *other, enum element_type type)
-{
-    struct partial *p = &t->reduction.partial;
-    const bool first = !has_extremes(p);
-    struct partial *loses_min, *loses_max;
-
-    if (!has_extremes(other))
-        return;
-    loses_min = first || number_compare_keys(type, other->min_key, t->types.min, p->min_key) < 0
-                    ? p
-                    : other;
-    loses_max = first || number_compare_keys(type, other->max_key, t->types.max, p->max_key) > 0
-                    ? p
-                    : other;
-    t->types.min = loses_min == p ? type : t->types.min;
-    t->types.max = loses_max == p ? type : t->types.max;
-    loses_min->min_key = INT64_MAX;
-    loses_max->max_key = INT64_MIN;
-    loses_min->min_index = loses_max->max_index = PARTIAL_NO_INDEX;
-}
-
-/* Whether a least magnitude was looked for and found: no float has this key, which is a NaN's. */
-static bool is_found(enum element_type type, int64_t key)
-{
-    return element_is_integer(type) || key != INT64_MAX;
-}
-
-/* Takes the least magnitude into the total. */
-static void merge_least(struct total *t, struct partial *other, enum element_type type)
-{
-    struct partial *p = &t->reduction.partial;
-
-    if (t->types.least == type || partial_numbers(other) == 0)
-        return;
-    if (partial_numbers(p) == 0 || !is_found(t->types.least, p->least_magnitude) ||
-        (is_found(type, other->least_magnitude) &&
-         number_compare_keys(type, other->least_magnitude, t->types.least, p->least_magnitude) <
-             0)) {
-        t->types.least = type;
-        p->least_magnitude = INT64_MAX;
-    } else {
-        other->least_magnitude = INT64_MAX;
-    }
-}
-
-static void merge_partial(struct total *t, const struct reduction *reduction)
-{
-    const struct partial_types types = partial_types_of(reduction->type);
-    struct partial partial = reduction->partial;
-
-    if (t->is_scaled) {
-        scaled_append(&t->scaled, &partial, &types, &reduction->scale);
-        return;
-    }
-    t->types.integers = t->types.integers && types.integers;
-    if (t->types.min != reduction->type || t->types.max != reduction->type)
-        merge_extremes(t, &partial, reduction->type);
-    merge_least(t, &partial, types.least);
-    partial_append(&t->reduction.partial, &partial, t->reduction.partial.count);
+    scaled_append(&t->scaled, &t->reduction.partial, &types, &t->scale);
+    partial_clear(&t->reduction.partial);
 }
 
 static void add_one(struct total *t, const struct reduction *reduction)
@@ -96,24 +35,21 @@ static void add_one(struct total *t, const struct reduction *reduction)
         return;
     }
     if (t->inputs - t->failed == 1) { /* the first */
-        sum->type = reduction->type;
         sum->missing = reduction->missing;
-        sum->scale = reduction->scale;
-        t->types = partial_types_of(reduction->type);
+        t->type = sum->type = reduction->type;
+        t->scale = sum->scale = reduction->scale;
     }
-    if (sum->type != reduction->type || !scale_same(&sum->scale, &reduction->scale)) {
-        if (!t->is_scaled && (sum->scale.given || reduction->scale.given)) {
-            t->is_scaled = true;
-            scaled_clear(&t->scaled);
-            scaled_append(&t->scaled, &sum->partial, &t->types, &sum->scale); /* those so far */
-        }
+    if (t->type != reduction->type || !scale_same(&t->scale, &reduction->scale)) {
+        append_partial(t);
+        t->type = reduction->type;
+        t->scale = reduction->scale;
         sum->type = ELEMENT_F64;
         sum->scale = (struct scale){.given = false};
         t->mixed = true;
     }
     missing_join(&sum->missing, &reduction->missing, !t->mixed);
     t->repeatable = t->repeatable && reduction->repeatable;
-    merge_partial(t, reduction);
+    partial_append(&sum->partial, &reduction->partial, sum->partial.count);
     sum->elements += reduction->elements;
     sum->bytes += reduction->bytes;
     sum->input_bytes += reduction->input_bytes;
@@ -144,13 +80,14 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
 
-    if (t->is_scaled)
+    if (t->mixed) {
+        append_partial(t);
         scaled_finish(&t->scaled,
                       &(struct moments_terms){.skip_nan = nan == NAN_SKIP, .ddof = ddof},
                       &sum->result);
-    else
-        reduction_round(&sum->result, &sum->partial, sum->type, &t->types, &sum->scale,
-                        nan == NAN_SKIP, ddof);
+    } else {
+        reduction_round(&sum->result, &sum->partial, sum->type, &sum->scale, nan == NAN_SKIP, ddof);
+    }
     if (t->failed > 0)
         (void)error_set(&sum->error, ERROR_OTHERS, "%u of %u %s failed", t->failed, t->inputs,
                         t->arrays ? "files and arrays" : "files");

@@ -22,11 +22,11 @@ struct total {
     bool arrays;            /* some inputs are containers, whose arrays count as inputs */
     bool mixed;             /* inputs have several types, or scales */
     bool repeatable;        /* all inputs can be read again */
-    /* Inputs have several types or scales, and some have a scale: then `scaled` has the sums of
-       all, and the partial result means nothing. */
-    bool is_scaled;
+    /* The type and the scale of the last inputs, whose partial result is in `reduction`. If `mixed`,
+       `scaled` has the sums of those before, and after total_finish of all. */
+    enum element_type type;
+    struct scale scale;
     struct scaled scaled;
-    struct partial_types types;
     unsigned inputs, failed;
 };
 

@@ -38,7 +38,7 @@ static void finish(const struct partial_text *t, bool skip_nan, uint64_t ddof)
     struct scaled total;
     struct result result;
 
-    reduction_round(&result, &t->partial, t->type, NULL, &t->scale, skip_nan, ddof);
+    reduction_round(&result, &t->partial, t->type, &t->scale, skip_nan, ddof);
     fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements", result.count);
     partial_clear(&nothing);
     scaled_clear(&total);

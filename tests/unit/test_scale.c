@@ -117,7 +117,8 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
     struct natural positive = {{0}}, negative = {{0}}, squares = {{0}}, numerator, square;
     struct real sum;
     uint64_t index = 0, positive_infinity = 0, negative_infinity = 0, n;
-    bool integers = true;
+    uint64_t subnormals = 0;
+    bool integers = true, scaled = false;
 
     memset(r, 0, sizeof *r);
     r->first_nan = PARTIAL_NO_INDEX;
@@ -128,6 +129,7 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
         double min_stored = 0, max_stored = 0;
 
         integers = integers && is_integer_array(a);
+        scaled = scaled || a->scale.given;
         for (size_t i = 0; i < a->n; i++, index++) {
             const unsigned char *bytes = a->bytes + i * element_size(a->type);
             const double x = real_stored(a->type, bytes).x;
@@ -149,6 +151,8 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
                 e.x = real_scaled(a->type, bytes, &a->scale);
                 e.negative_zero = !a->scale.given && x == 0 && signbit(x);
                 r->zeros += real_sign(&e.x) == 0;
+                subnormals += !element_is_integer(a->type) && x != 0 &&
+                              fabs(x) < ldexp(1, element_formats[a->type].exponent_min);
                 r->negatives += real_sign(&e.x) < 0;
                 real_add_naturals(e.x.negative ? &negative : &positive, &e.x.m);
                 square = natural_square(&e.x.m);
@@ -177,7 +181,7 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
     if (!skip)
         r->count += r->nan;
     r->infinity = positive_infinity + negative_infinity;
-    r->subnormals = PARTIAL_NO_INDEX;
+    r->subnormals = scaled ? PARTIAL_NO_INDEX : subnormals;
     r->argmin = min.known ? min.index : PARTIAL_NO_INDEX;
     r->argmax = max.known ? max.index : PARTIAL_NO_INDEX;
     r->sum = r->mean = r->min = r->max = r->sumsq = r->l1 = r->l2 = r->rms = r->var = r->std =
