@@ -186,42 +186,29 @@ static double key_magnitude(enum element_type type, int64_t key, struct integer 
 }
 
 /* The results that come of extremes, where there are any. */
-static void finish_extremes(const struct partial *p, const struct moments_terms *terms,
-                            struct result *result)
+static void finish_extremes(const struct partial *p, enum element_type type, struct result *result)
 {
-    const struct partial_types *t = &terms->types;
     struct exact sum, difference;
 
-    result->absmin = key_magnitude(t->least, p->least_magnitude, &result->absmin_integer);
-    if (isinf(element_key_value(t->min, p->min_key)) ||
-        isinf(element_key_value(t->max, p->max_key))) {
-        result->absmax = INFINITY;
-        result->range = element_round(terms->type, element_key_value(t->max, p->max_key) -
-                                                       element_key_value(t->min, p->min_key));
-        return;
-    }
-    if (!element_is_integer(t->min) && !element_is_integer(t->max)) {
+    result->absmin =
+        key_magnitude(partial_least_type(type), p->least_magnitude, &result->absmin_integer);
+    if (!element_is_integer(type)) {
         const double least = exact_key_value(p->min_key), most = exact_key_value(p->max_key);
 
         /* The difference of two numbers is what a processor rounds once. */
         result->absmax = fabs(least) > fabs(most) ? fabs(least) : fabs(most);
-        result->range = element_round(terms->type, most - least);
+        result->range = element_round(type, most - least);
         return;
     }
     exact_clear(&sum);
-    term_add(&sum, term_of_key(t->max, p->max_key), 1, false);
+    term_add(&sum, term_of_key(type, p->max_key), 1, false);
     difference = sum;
-    term_add(&sum, term_of_key(t->min, p->min_key), 1, false);
-    term_add(&difference, term_of_key(t->min, p->min_key), 1, true);
-    if (exact_round(&sum) < 0)
-        result->absmax = key_magnitude(t->min, p->min_key, &result->absmax_integer);
-    else
-        result->absmax = key_magnitude(t->max, p->max_key, &result->absmax_integer);
+    term_add(&sum, term_of_key(type, p->min_key), 1, false);
+    term_add(&difference, term_of_key(type, p->min_key), 1, true);
+    result->absmax = key_magnitude(type, exact_round(&sum) < 0 ? p->min_key : p->max_key,
+                                   &result->absmax_integer);
     result->range = exact_round(&difference);
-    if (element_is_integer(t->min) && element_is_integer(t->max))
-        result->range_integer = exact_integer(&difference);
-    else
-        result->range = element_round(terms->type, result->range);
+    result->range_integer = exact_integer(&difference);
 }
 
 void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const uint32_t *sum,
@@ -300,7 +287,7 @@ void moments_finish(const struct partial *p, const struct moments_terms *terms,
     if (p->nan && !terms->skip_nan)
         return;
     if (n > 0)
-        finish_extremes(p, terms, result);
+        finish_extremes(p, terms->type, result);
     if (p->positive_infinity || p->negative_infinity) {
         result->sumsq = result->l1 = result->l2 = result->rms = INFINITY;
         return;

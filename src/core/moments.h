@@ -28,11 +28,10 @@ enum moments_result {
 
 /* How results are finished. */
 struct moments_terms {
-    unsigned unwanted;          /* moments_result bits of results that are not needed */
-    bool skip_nan;              /* see partial_finish */
-    uint64_t ddof;              /* number subtracted from the count that a variance is divided by */
-    enum element_type type;     /* type of absmax, absmin and range if elements are floats */
-    struct partial_types types; /* see partial_finish_types */
+    unsigned unwanted;      /* moments_result bits of results that are not needed */
+    bool skip_nan;          /* see partial_finish */
+    uint64_t ddof;          /* number subtracted from the count that a variance is divided by */
+    enum element_type type; /* type of the elements */
 };
 
 /* Adds the element at `bytes`, in this machine's byte order, to the fields that this module

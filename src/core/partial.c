@@ -181,31 +181,21 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
     }
 }
 
-struct partial_types partial_types_of(enum element_type type)
-{
-    const bool integer = element_is_integer(type);
-
-    return (struct partial_types){type, type, integer ? ELEMENT_U64 : type, integer};
-}
-
-void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,
-                          struct result *result)
+void partial_finish_type(const struct partial *p, enum element_type type, int skip_nan,
+                         struct result *result)
 {
     const bool propagates = p->nan > 0 && !skip_nan;
 
     partial_finish(p, skip_nan, result);
-    if (types->integers)
-        result->sum_integer = exact_integer(&p->sum);
+    if (!element_is_integer(type))
+        return;
+    result->sum_integer = exact_integer(&p->sum);
     if (partial_numbers(p) == 0 || propagates)
         return;
-    if (element_is_integer(types->min)) {
-        result->min = element_key_value(types->min, p->min_key);
-        result->min_integer = element_key_integer(types->min, p->min_key);
-    }
-    if (element_is_integer(types->max)) {
-        result->max = element_key_value(types->max, p->max_key);
-        result->max_integer = element_key_integer(types->max, p->max_key);
-    }
+    result->min = element_key_value(type, p->min_key);
+    result->min_integer = element_key_integer(type, p->min_key);
+    result->max = element_key_value(type, p->max_key);
+    result->max_integer = element_key_integer(type, p->max_key);
 }
 
 bool result_same_number(double x, double y)

@@ -119,15 +119,11 @@ struct result {
     struct digest_value digest;
 };
 
-/* The element types of a partial result, which define its keys and its sum. */
-struct partial_types {
-    enum element_type min, max; /* types of the elements that are the extremes */
-    enum element_type least;    /* type of the least magnitude; ELEMENT_U64 for all integers */
-    bool integers;              /* all elements are integers */
-};
-
-/* The types if all elements have one type. */
-struct partial_types partial_types_of(enum element_type type);
+/* The type of which the least magnitude of elements of a type is a key. */
+static inline enum element_type partial_least_type(enum element_type type)
+{
+    return element_is_integer(type) ? ELEMENT_U64 : type;
+}
 
 /* Makes *p the partial result of no elements. */
 void partial_clear(struct partial *p);
@@ -219,9 +215,9 @@ void partial_finish_counts(const struct partial *p, int skip_nan, struct result 
    mean, minimum and maximum NaN, and argmin and argmax the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
 
-/* Computes the results of elements of any types, in the way of partial_finish. */
-void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,
-                          struct result *result);
+/* Computes the results of elements of any type, in the way of partial_finish. */
+void partial_finish_type(const struct partial *p, enum element_type type, int skip_nan,
+                         struct result *result);
 
 /* Whether two numbers have the same bits, or are both NaN. */
 bool result_same_number(double x, double y);

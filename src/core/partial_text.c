@@ -330,7 +330,6 @@ static char *put_digest(char *at, const struct digest *d)
 static char *put_member(char *at, const struct partial_text *t, const struct member *m)
 {
     const void *x = (const char *)t + m->offset;
-    const struct partial_types types = partial_types_of(t->type);
 
     at = put(at, m->key);
     if (is_null(t, m))
@@ -354,9 +353,9 @@ static char *put_member(char *at, const struct partial_text *t, const struct mem
     case MEMBER_KEY:
     case MEMBER_UPPER:
     case MEMBER_LOWER:
-        return put_key(at, types.min, *(const int64_t *)x);
+        return put_key(at, t->type, *(const int64_t *)x);
     case MEMBER_MAGNITUDE:
-        return put_key(at, types.least, *(const int64_t *)x);
+        return put_key(at, partial_least_type(t->type), *(const int64_t *)x);
     }
     return at; /* not reached */
 }
@@ -703,7 +702,6 @@ static void get_digest(struct reader *r, struct partial_text *t)
 static void get_member(struct reader *r, struct partial_text *t, const struct member *m)
 {
     void *x = (char *)t + m->offset;
-    const struct partial_types types = partial_types_of(t->type);
 
     if (is_null(t, m)) {
         expect(r, "null");
@@ -741,10 +739,10 @@ static void get_member(struct reader *r, struct partial_text *t, const struct me
     case MEMBER_KEY:
     case MEMBER_UPPER:
     case MEMBER_LOWER:
-        *(int64_t *)x = get_key(r, types.min);
+        *(int64_t *)x = get_key(r, t->type);
         break;
     case MEMBER_MAGNITUDE:
-        *(int64_t *)x = get_key(r, types.least);
+        *(int64_t *)x = get_key(r, partial_least_type(t->type));
         break;
     }
 }
@@ -893,7 +891,7 @@ static bool moments_fit(const struct partial_text *t)
     if ((t->holds & PARTIAL_ABSOLUTE) && exact_round(&p->absolute) < 0)
         return false;
     if ((t->holds & PARTIAL_SMALL) && partial_numbers(p) > 0 &&
-        signbit(element_key_value(partial_types_of(t->type).least, p->least_magnitude)))
+        signbit(element_key_value(partial_least_type(t->type), p->least_magnitude)))
         return false;
     return (t->holds & variance) != variance || moments_agree(p);
 }

@@ -156,12 +156,12 @@ static void append_absolute(struct scaled *s, const struct partial *p, const str
 }
 
 /* Takes the extremes of an array, of which there are some. */
-static void append_extremes(struct scaled *s, const struct partial *p,
-                            const struct partial_types *types, const struct scale *scale)
+static void append_extremes(struct scaled *s, const struct partial *p, enum element_type type,
+                            const struct scale *scale)
 {
     const bool reverse = scale->factor < 0;
-    const struct scaled_number low = {true, types->min, p->min_key, *scale},
-                               high = {true, types->max, p->max_key, *scale};
+    const struct scaled_number low = {true, type, p->min_key, *scale},
+                               high = {true, type, p->max_key, *scale};
 
     if (take_if(&s->min, reverse ? &high : &low, -1, false))
         s->min_index = partial_index_behind(s->count, reverse ? p->max_index : p->min_index);
@@ -171,20 +171,19 @@ static void append_extremes(struct scaled *s, const struct partial *p,
 
 /* Takes the least magnitude of an array, of which there are so many numbers that are not below the
    threshold. */
-static void append_least(struct scaled *s, const struct partial *p,
-                         const struct partial_types *types, const struct scale *scale,
-                         uint64_t above)
+static void append_least(struct scaled *s, const struct partial *p, enum element_type type,
+                         const struct scale *scale, uint64_t above)
 {
-    const struct scaled_number first = {above > 0, scale->given ? types->min : types->least,
+    const struct scaled_number first = {above > 0, scale->given ? type : partial_least_type(type),
                                         p->least_magnitude, *scale},
-                               below = {scale->given && p->negative > 0, types->min, p->below_key,
+                               below = {scale->given && p->negative > 0, type, p->below_key,
                                         *scale};
 
     (void)take_if(&s->least, &first, -1, true);
     (void)take_if(&s->least, &below, -1, true);
 }
 
-void scaled_append(struct scaled *s, const struct partial *p, const struct partial_types *types,
+void scaled_append(struct scaled *s, const struct partial *p, enum element_type type,
                    const struct scale *scale)
 {
     const bool reverse = scale->factor < 0;
@@ -196,8 +195,8 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
     append_absolute(s, p, scale, finite, above);
     append_squares(s, p, scale, finite);
     if (p->min_key != INT64_MAX || p->max_key != INT64_MIN)
-        append_extremes(s, p, types, scale);
-    append_least(s, p, types, scale, above);
+        append_extremes(s, p, type, scale);
+    append_least(s, p, type, scale, above);
     if (s->first_nan == PARTIAL_NO_INDEX)
         s->first_nan = partial_index_behind(s->count, p->first_nan);
     s->count += p->count;
@@ -211,7 +210,7 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
         s->subnormal = PARTIAL_NO_INDEX;
     else if (s->subnormal != PARTIAL_NO_INDEX)
         s->subnormal += p->subnormal;
-    s->integers = s->integers && types->integers && scale_keeps_integers(scale);
+    s->integers = s->integers && element_is_integer(type) && scale_keeps_integers(scale);
 }
 
 /*
@@ -316,7 +315,7 @@ void scaled_round(const struct partial *p, const struct scale *scale,
     struct scaled scaled;
 
     scaled_clear(&scaled);
-    scaled_append(&scaled, p, &terms->types, scale);
+    scaled_append(&scaled, p, terms->type, scale);
     scaled_finish(&scaled, terms, result);
 }
 

@@ -64,18 +64,17 @@ void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit,
 void scaled_clear(struct scaled *s);
 
 /* Adds the numbers that stand for the elements of p after those before: their count is added to
-   the indices of p. `types` has the types of the elements; with a scale they are of one type. A
-   partial result without a scale is not split (PARTIAL_SPLIT), one with a scale is, or nobody wants
-   the results that need it. */
-void scaled_append(struct scaled *s, const struct partial *p, const struct partial_types *types,
+   the indices of p. The elements are of this type. A partial result without a scale is not split
+   (PARTIAL_SPLIT), one with a scale is, or nobody wants the results that need it. */
+void scaled_append(struct scaled *s, const struct partial *p, enum element_type type,
                    const struct scale *scale);
 
-/* Computes all results, in the way of partial_finish_types and moments_finish. Only `skip_nan`,
+/* Computes all results, in the way of partial_finish_type and moments_finish. Only `skip_nan`,
    `ddof` and `unwanted` of the terms matter. */
 void scaled_finish(const struct scaled *s, const struct moments_terms *terms,
                    struct result *result);
 
-/* Computes all results of the numbers that stand for the elements of p, which are of one type. */
+/* Computes all results of the numbers that stand for the elements of p, which are of terms->type. */
 void scaled_round(const struct partial *p, const struct scale *scale,
                   const struct moments_terms *terms, struct result *result);
 

@@ -236,7 +236,6 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
 {
     FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
-    const struct partial_types types = partial_types_of(result->found.type);
     uint32_t digit[SCALED_SQUARES_DIGITS];
     char number[8 * SCALED_SQUARES_DIGITS + 2];
     struct scaled made;
@@ -254,7 +253,7 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
     }
     if (!scaled) {
         scaled_clear(&made);
-        scaled_append(&made, &result->found.partial, &types, &result->found.scale);
+        scaled_append(&made, &result->found.partial, result->found.type, &result->found.scale);
         scaled = &made;
     }
     if (isnan(operation_number(found, &result->found.result)) ||

@@ -146,15 +146,14 @@ static void round_results(const struct axis_batch *b, const struct partial *p,
     const struct moments_terms terms = {.unwanted = b->unwanted,
                                         .skip_nan = plan->nan == NAN_SKIP,
                                         .ddof = plan->ddof,
-                                        .type = plan->type,
-                                        .types = partial_types_of(plan->type)};
+                                        .type = plan->type};
 
     if (plan->scale.given) {
         scaled_round(p, &plan->scale, &terms, result);
         return;
     }
     if (b->values_wanted)
-        partial_finish_types(p, &terms.types, terms.skip_nan, result);
+        partial_finish_type(p, plan->type, terms.skip_nan, result);
     else
         partial_finish_counts(p, terms.skip_nan, result);
     if (b->moments)

@@ -77,8 +77,7 @@ static inline void reduction_round(struct result *result, const struct partial *
                                    enum element_type type, const struct scale *scale, bool skip_nan,
                                    uint64_t ddof)
 {
-    const struct moments_terms terms = {
-        .skip_nan = skip_nan, .ddof = ddof, .type = type, .types = partial_types_of(type)};
+    const struct moments_terms terms = {.skip_nan = skip_nan, .ddof = ddof, .type = type};
 
     result->digest =
         (struct digest_value){.sum = partial->digest, .count = partial->count, .type = type};
@@ -86,7 +85,7 @@ static inline void reduction_round(struct result *result, const struct partial *
         scaled_round(partial, scale, &terms, result);
         return;
     }
-    partial_finish_types(partial, &terms.types, skip_nan, result);
+    partial_finish_type(partial, type, skip_nan, result);
     moments_finish(partial, &terms, result);
 }
 

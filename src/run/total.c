@@ -18,9 +18,7 @@ void total_clear(struct total *t)
 /* Moves the partial result of the last inputs to the sums of all. */
 static void append_partial(struct total *t)
 {
-    const struct partial_types types = partial_types_of(t->type);
-
-    scaled_append(&t->scaled, &t->reduction.partial, &types, &t->scale);
+    scaled_append(&t->scaled, &t->reduction.partial, t->type, &t->scale);
     partial_clear(&t->reduction.partial);
 }
 

@@ -31,7 +31,6 @@ static void make_right(char *line, size_t length)
 /* Rounds all results, and those of a total of it and of others without a scale. */
 static void finish(const struct partial_text *t, bool skip_nan, uint64_t ddof)
 {
-    const struct partial_types types = partial_types_of(t->type), others = {0};
     const struct moments_terms terms = {.skip_nan = skip_nan, .ddof = ddof};
     const struct scale none = {.given = false};
     struct partial nothing;
@@ -42,8 +41,8 @@ static void finish(const struct partial_text *t, bool skip_nan, uint64_t ddof)
     fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements", result.count);
     partial_clear(&nothing);
     scaled_clear(&total);
-    scaled_append(&total, &nothing, &others, &none);
-    scaled_append(&total, &t->partial, &types, &t->scale);
+    scaled_append(&total, &nothing, ELEMENT_F32, &none);
+    scaled_append(&total, &t->partial, t->type, &t->scale);
     scaled_finish(&total, &terms, &result);
     fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements in all", result.count);
 }

@@ -76,11 +76,11 @@ static void upload(unsigned device, unsigned char *to, size_t bytes)
 /* The results of a partial result, for comparison. */
 static struct result finish(const struct partial *p, enum element_type type)
 {
-    const struct moments_terms terms = {.type = type, .types = partial_types_of(type)};
+    const struct moments_terms terms = {.type = type};
     struct result r;
 
     memset(&r, 0, sizeof r);
-    partial_finish_types(p, &terms.types, 0, &r);
+    partial_finish_type(p, terms.type, 0, &r);
     moments_finish(p, &terms, &r);
     return r;
 }

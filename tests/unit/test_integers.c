@@ -169,9 +169,8 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
                                          PARTIAL_SMALL | PARTIAL_NEGATIVE | PARTIAL_EXTREMES,
                                          PARTIAL_SUM,
                                          PARTIAL_EXTREMES};
-    const struct partial_types types = partial_types_of(type);
     const uint64_t ddof = below(3);
-    const struct moments_terms terms = {.ddof = ddof, .type = type, .types = types};
+    const struct moments_terms terms = {.ddof = ddof, .type = type};
     /* The oracle takes its time. */
     const bool moments = reference_moments_is_known(type) && once_in(4);
     const unsigned wants =
@@ -198,7 +197,7 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
             struct result got;
             const char *differs;
 
-            partial_finish_types(&total, &types, skip, &got);
+            partial_finish_type(&total, type, skip, &got);
             differs = result_difference(&got, &e.policy[skip], wants);
             if (moments && !differs) {
                 struct moments_terms now = terms;

@@ -34,8 +34,7 @@ static unsigned others_changed;
 static struct result finish(const struct partial *p, bool skip_nan, uint64_t ddof,
                             enum element_type type)
 {
-    struct moments_terms terms = {
-        .skip_nan = skip_nan, .ddof = ddof, .type = type, .types = partial_types_of(type)};
+    struct moments_terms terms = {.skip_nan = skip_nan, .ddof = ddof, .type = type};
     struct result r, without;
 
     memset(&r, 0x55, sizeof r); /* nothing may be left as it was */

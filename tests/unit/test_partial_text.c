@@ -123,15 +123,12 @@ static bool merge(const struct partial_text *parts, size_t count, struct partial
 
 static struct result finish(const struct partial_text *t, bool skip_nan)
 {
-    const struct partial_types types = partial_types_of(t->type);
     struct result r;
 
     memset(&r, 0, sizeof r);
-    partial_finish_types(&t->partial, &types, skip_nan, &r);
-    moments_finish(
-        &t->partial,
-        &(struct moments_terms){.skip_nan = skip_nan, .ddof = 1, .type = t->type, .types = types},
-        &r);
+    partial_finish_type(&t->partial, t->type, skip_nan, &r);
+    moments_finish(&t->partial,
+                   &(struct moments_terms){.skip_nan = skip_nan, .ddof = 1, .type = t->type}, &r);
     return r;
 }
 

@@ -457,13 +457,12 @@ static void check_arrays(struct tap_family *family, struct rng *rng, const struc
     for (unsigned k = 0; k < count; k++) {
         const struct array *a = &arrays[k];
         const size_t cut = (size_t)rng_below(rng, a->n + 1);
-        const struct partial_types types = partial_types_of(a->type);
         struct partial p, other;
 
         places = reduce(a, 0, cut, &p) && places;
         places = reduce(a, cut, a->n, &other) && places;
         partial_merge(&p, &other);
-        scaled_append(&s, &p, &types, &a->scale);
+        scaled_append(&s, &p, a->type, &a->scale);
     }
     for (int skip = 0; skip < 2; skip++) {
         const struct moments_terms terms = {.skip_nan = skip, .ddof = ddof};

@@ -34,8 +34,7 @@ static struct result expected[SLICES];
 static void take_slice(enum element_type type, const unsigned char *data, size_t length,
                        uint64_t ddof, size_t i)
 {
-    const struct moments_terms terms = {
-        .ddof = ddof, .type = type, .types = partial_types_of(type)};
+    const struct moments_terms terms = {.ddof = ddof, .type = type};
     double sum[2] = {0}, squares[CPU_FINISH_SQUARES] = {0};
     const bool good = reference_sums(type, data, length, sum, squares, CPU_FINISH_SQUARES);
     struct partial p;

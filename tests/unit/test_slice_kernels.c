@@ -406,8 +406,7 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     const size_t size = element_size(l->type), count = l->columns ? l->rows : l->length;
     const size_t slices = l->columns ? l->length : l->rows;
     const size_t first = l->columns ? slice : slice * l->parts, step = l->columns ? slices : 1;
-    const struct partial_types types = partial_types_of(l->type);
-    const struct moments_terms terms = {.ddof = below(2), .type = l->type, .types = types};
+    const struct moments_terms terms = {.ddof = below(2), .type = l->type};
     unsigned char *elements = allocate(count * size);
     struct partial one, p, sides;
     struct reference e;
@@ -437,7 +436,7 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     for (size_t part = 0; part < l->parts; part++)
         add_record(&p, f, first + part * step);
     p.count = count;
-    partial_finish_types(&p, &types, false, &got);
+    partial_finish_type(&p, l->type, false, &got);
     reference_reduce(&e, l->type, elements, n, 0);
     e.policy[0].missing = one.missing;
     if (n < count) {
@@ -938,10 +937,8 @@ static void check_squares(unsigned runs)
                      .letter = 'f',
                      .skip_nan = below(2),
                      .ddof = below(3)}};
-        const struct moments_terms terms = {.skip_nan = l.wish.skip_nan,
-                                            .ddof = l.wish.ddof,
-                                            .type = type,
-                                            .types = partial_types_of(type)};
+        const struct moments_terms terms = {
+            .skip_nan = l.wish.skip_nan, .ddof = l.wish.ddof, .type = type};
         double *place = (double *)(void *)found;
         const bool few_bits = type == ELEMENT_F64 && below(3) == 0; /* of elements */
         size_t slices, all, n;
@@ -1054,8 +1051,7 @@ static void check_results(unsigned runs)
         const enum element_type type = run % 2 ? ELEMENT_F32 : ELEMENT_F64;
         const enum data_kind kind = (enum data_kind)(run / 2 % DATA_KINDS);
         const size_t n = 1 + below(below(2) ? 8 : 100);
-        const struct moments_terms terms = {
-            .ddof = below(3), .type = type, .types = partial_types_of(type)};
+        const struct moments_terms terms = {.ddof = below(3), .type = type};
         struct cuda_slice_wish wish = {.letter = 'f', .count = n, .ddof = terms.ddof};
         struct cuda_slice_state s;
         struct partial p;
@@ -1148,10 +1144,8 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_job *l, 
     const size_t slices = (size_t)l->all, words = slices + 1 + count;
     const size_t bytes = (words + 1) * sizeof(uint64_t) + l->sum_count * sizeof *l->sums;
     uint64_t *const numbers = (uint64_t *)(void *)come_back;
-    const struct moments_terms terms = {.skip_nan = l->wish.skip_nan,
-                                        .ddof = l->wish.ddof,
-                                        .type = l->type,
-                                        .types = partial_types_of(l->type)};
+    const struct moments_terms terms = {
+        .skip_nan = l->wish.skip_nan, .ddof = l->wish.ddof, .type = l->type};
 
     lay_out_job(l, columns, off);
     l->done = (void *)(l->results + words);
@@ -1286,8 +1280,7 @@ static uint64_t expected_quantile(const struct cuda_slice_job *l, uint64_t *keys
 /* The bits of the result of a slice, from its partial result. */
 static uint64_t expected_look(const struct cuda_slice_job *l, const struct partial *p)
 {
-    const struct moments_terms terms = {
-        .skip_nan = l->wish.skip_nan, .type = l->type, .types = partial_types_of(l->type)};
+    const struct moments_terms terms = {.skip_nan = l->wish.skip_nan, .type = l->type};
     const bool whole = element_is_integer(l->type);
     struct result r;
 

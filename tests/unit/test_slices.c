@@ -188,10 +188,9 @@ static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array 
 static void finish_integers(const struct array *a, const struct partial *p, bool skip,
                             struct result *result)
 {
-    const struct moments_terms terms = {
-        .skip_nan = skip, .ddof = DDOF, .type = a->type, .types = partial_types_of(a->type)};
+    const struct moments_terms terms = {.skip_nan = skip, .ddof = DDOF, .type = a->type};
 
-    partial_finish_types(p, &terms.types, skip, result);
+    partial_finish_type(p, terms.type, skip, result);
     moments_finish(p, &terms, result);
 }
 
@@ -305,12 +304,9 @@ static void compare(struct tap_family *family, const struct array *a, const stru
             if (!(a->wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES)))
                 continue;
             if (!element_is_integer(a->type))
-                moments_finish(&p,
-                               &(struct moments_terms){.skip_nan = skip,
-                                                       .ddof = DDOF,
-                                                       .type = a->type,
-                                                       .types = partial_types_of(a->type)},
-                               &got);
+                moments_finish(
+                    &p, &(struct moments_terms){.skip_nan = skip, .ddof = DDOF, .type = a->type},
+                    &got);
             wrong = moments_differ(&got, &e->policy[skip], a->wants);
             tap_case(family, !wrong,
                      "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d: wrong %s",
@@ -656,8 +652,7 @@ static void check_records(enum cpu_slices_kind kind, bool fast)
                  .negative = negative,
                  .subnormal = subnormal}};
     const double sums[] = {0x1p60, 0x1p-20, 0x1p100, 0x1p47}, all[] = {0x1p200, 0x1p147, 0x1p-90};
-    const struct partial_types types = partial_types_of(ELEMENT_F64);
-    const struct moments_terms terms = {.type = ELEMENT_F64, .types = types};
+    const struct moments_terms terms = {.type = ELEMENT_F64};
 
     /* All into one slice; or the first into another, which is merged. */
     for (int shared = 0; shared < 2; shared++) {
@@ -837,7 +832,6 @@ static void check_integer_array(struct tap_family *family, const struct array *a
                                 const struct plain *all_expected, const struct cpu_kernels *kernels,
                                 size_t cut)
 {
-    const struct partial_types types = partial_types_of(a->type);
     int64_t *extremes[2] = {allocate(a->slices * sizeof(int64_t)),
                             allocate(a->slices * sizeof(int64_t))};
     struct cpu_slicer z;
@@ -859,7 +853,7 @@ static void check_integer_array(struct tap_family *family, const struct array *a
         bool good = true;
 
         cpu_slices_partial(&s, i, a->length, &p);
-        partial_finish_types(&p, &types, false, &got);
+        partial_finish_type(&p, a->type, false, &got);
         if (a->wants & PARTIAL_SUM)
             good = is_integer(&got.sum_integer, expected.sum);
         if (a->wants & PARTIAL_EXTREMES)

@@ -294,7 +294,7 @@ static enum verdict judge_rows(const struct judging *j, struct findings *f)
 static struct result results_of(const struct partial *partial, const struct bench_case *c)
 {
     const enum element_type type = c->launch.type;
-    const struct moments_terms terms = {.type = type, .types = partial_types_of(type)};
+    const struct moments_terms terms = {.type = type};
     struct result result;
 
     partial_finish(partial, false, &result);
