@@ -27,6 +27,15 @@
  * others, and ours.
  */
 
+/* Reads the count that the first `length` characters of a text are. */
+static bool read_count(const char *text, size_t length, uint64_t *count)
+{
+    char digits[32];
+
+    snprintf(digits, sizeof digits, "%.*s", length < sizeof digits ? (int)length : 0, text);
+    return number_parse_count(digits, count);
+}
+
 static const char *operation_word(size_t i)
 {
     if (i < operation_table_count)
@@ -145,8 +154,7 @@ static bool parse_range(const char *text, struct histogram_request *h)
 static bool parse_histogram(const struct argument *x, const char *text, void *target)
 {
     struct histogram_request *h = &((struct options *)target)->session.passes.histogram;
-    size_t length = strcspn(text, ",");
-    char bins[32];
+    const size_t length = strcspn(text, ",");
     uint64_t count;
 
     (void)x;
@@ -154,8 +162,7 @@ static bool parse_histogram(const struct argument *x, const char *text, void *ta
     if (strcmp(text, histogram_words[0]) == 0)
         return true;
     h->kind = HISTOGRAM_BINS;
-    snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
-    if (!number_parse_count(bins, &count))
+    if (!read_count(text, length, &count))
         return arguments_wrong("bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
     if (count < 1 || count > HISTOGRAM_BINS_MAX)
         return arguments_wrong("--histogram %s: the number of bins must be from 1 to 65536", text);
@@ -203,18 +210,15 @@ static bool add_field(const char *text, size_t length, bool wanted, struct sourc
                       uint64_t *next)
 {
     const size_t digits = strspn(text, "0123456789");
-    char name[32], number[16] = "1";
-    uint64_t count, size;
+    uint64_t count = 1, size;
+    char name[32];
     enum element_type type;
     enum element_order order = ELEMENT_ORDER_UNSAID;
 
-    if (digits >= sizeof number || digits >= length || length - digits >= sizeof name)
+    if (digits >= length || length - digits >= sizeof name ||
+        (digits > 0 && !read_count(text, digits, &count)) || count == 0 || count > INT32_MAX)
         return false;
-    if (digits > 0)
-        snprintf(number, sizeof number, "%.*s", (int)digits, text);
     snprintf(name, sizeof name, "%.*s", (int)(length - digits), text + digits);
-    if (!number_parse_count(number, &count) || count == 0 || count > INT32_MAX)
-        return false;
     if (element_parse_numpy(name, &type, &order))
         size = element_size(type);
     else if (wanted || (*name != 'V' && *name != 'S') || !number_parse_count(name + 1, &size) ||
@@ -322,20 +326,20 @@ static bool parse_gpus(const char *text, struct session_options *session)
 
     session->device_count = 0;
     for (;;) {
-        char *end;
-        long number = strtol(list, &end, 10);
+        const size_t length = strcspn(list, ",");
+        uint64_t number;
 
-        if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
+        if (!read_count(list, length, &number) || number >= 1024)
             return arguments_wrong("bad list of GPUs %s", text);
         if (session->device_count == ENGINE_DEVICES_MAX)
             return arguments_wrong("too many GPUs in %s", text);
         for (unsigned i = 0; i < session->device_count; i++)
-            if (session->devices[i] == number)
+            if (session->devices[i] == (int)number)
                 return arguments_wrong("a GPU is named twice in %s", text);
         session->devices[session->device_count++] = (int)number;
-        if (!*end)
+        if (!list[length])
             return true;
-        list = end + 1;
+        list += length + 1;
     }
 }
 
@@ -472,13 +476,10 @@ static bool parse_axis(const struct argument *x, const char *text, void *target)
     for (unsigned i = 0;; i++) {
         const bool negative = *at == '-';
         const size_t length = strcspn(at, ",");
-        char digits[32] = "";
         uint64_t number;
         int64_t found;
 
-        if (length - negative < sizeof digits)
-            memcpy(digits, at + negative, length - negative);
-        if (!number_parse_count(digits, &number))
+        if (!read_count(at + negative, length - negative, &number))
             return arguments_wrong("bad axis %s: must be an integer, or several", text);
         found = negative ? -(int64_t)number : (int64_t)number;
         if (i == 0)
@@ -502,14 +503,11 @@ static bool parse_shape(const struct argument *x, const char *text, void *target
     *shape = (struct array_shape){.known = true};
     for (;;) {
         const size_t length = strcspn(at, ",");
-        char size[32] = "";
         uint64_t number = AXIS_SIZE_OPEN;
 
-        if (length < sizeof size)
-            memcpy(size, at, length);
-        if (strcmp(size, "-1") == 0 && !open)
+        if (length == 2 && memcmp(at, "-1", 2) == 0 && !open)
             open = true;
-        else if (!number_parse_count(size, &number))
+        else if (!read_count(at, length, &number))
             return arguments_wrong(
                 "bad shape %s: must be sizes separated by commas, of which one may be -1", text);
         if (shape->dimensions == ARRAY_DIMENSIONS_MAX)
@@ -614,12 +612,8 @@ static bool find_shard(struct shard *shard)
 static bool read_shard(const char *text, struct shard *shard)
 {
     const size_t length = strcspn(text, "/");
-    char number[24];
 
-    if (!text[length] || length >= sizeof number)
-        return false;
-    snprintf(number, sizeof number, "%.*s", (int)length, text);
-    return number_parse_count(number, &shard->number) &&
+    return text[length] && read_count(text, length, &shard->number) &&
            number_parse_count(text + length + 1, &shard->of) && shard->number >= 1 &&
            shard->number <= shard->of && shard->of <= SHARDS_MAX;
 }
