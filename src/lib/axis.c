@@ -338,6 +338,6 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
                              &out.error);
     if (source)
         source_close(source);
-    reducer_finish(context);
+    reducer_tell_warnings(context);
     return lib_end_long(context, context->status);
 }

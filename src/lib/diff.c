@@ -179,7 +179,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     end_input(a);
     if (a != b)
         end_input(b);
-    reducer_finish(context);
+    reducer_tell_warnings(context);
     status = lib_end_long(context, status);
     if (status == GPR_OK && different)
         *different = found;

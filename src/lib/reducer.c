@@ -65,14 +65,13 @@ static void note_warning(void *context, const char *name, const struct error *wa
     warnings_unlock(w);
 }
 
-/* Passes the warnings of a call on. No other thread is at work. */
-UNCHECKED static void tell_warnings(struct reducer *r)
+UNCHECKED void reducer_tell_warnings(gpr_context *context)
 {
-    struct warnings *w = &r->warnings;
+    struct warnings *w = &context->reducer->warnings;
 
     for (size_t i = 0; i < w->count; i++) {
-        if (r->context->log)
-            r->context->log(r->context->log_user, w->texts[i]);
+        if (context->log)
+            context->log(context->log_user, w->texts[i]);
         free(w->texts[i]);
     }
     w->count = 0;
@@ -408,7 +407,7 @@ gpr_status reducer_find_files(gpr_input *input)
     input->set.log = &r->log;
     good = source_set_add(&input->set, input->path, options->format, &error, &about);
     source_set_check(&input->set);
-    tell_warnings(r);
+    reducer_tell_warnings(r->context);
     return good ? GPR_OK : lib_fail_error(input->context, about, NULL, &error);
 }
 
@@ -437,7 +436,7 @@ gpr_status reducer_open(gpr_input *input)
 
     options.threads = reducer_threads(r->context);
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
-        tell_warnings(r);
+        reducer_tell_warnings(r->context);
         return lib_fail_error(r->context, input->path, NULL, &error);
     }
     input->source = source_connect(input->path, &options, &error);
@@ -450,7 +449,7 @@ gpr_status reducer_open(gpr_input *input)
         good = false;
     }
     good = good && (input->pipe || take_shape(r, input, &error));
-    tell_warnings(r);
+    reducer_tell_warnings(r->context);
     return good ? GPR_OK : lib_fail_error(r->context, input->path, NULL, &error);
 }
 
@@ -619,7 +618,7 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     status = reduce_by_session(r, input, array, request, &made->found);
     if (status == GPR_OK && !result_take(made))
         status = lib_fail_memory(context);
-    tell_warnings(r);
+    reducer_tell_warnings(r->context);
     status = lib_end_long(context, status);
     if (status == GPR_OK)
         *result = made;
@@ -718,7 +717,7 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
     lib_begin_long(context);
     if (!session_reduce(r->session, input->path, &all))
         status = lib_fail_error(context, input->path, NULL, &all.error);
-    tell_warnings(r);
+    reducer_tell_warnings(r->context);
     status = lib_end_long(context, status);
     memset(&one, 0, sizeof one);
     for (size_t i = 0; i < container->count && status == GPR_OK; i++) {
@@ -895,7 +894,7 @@ gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_reque
         status = reduce_several(&several, &all, total);
         if (status == GPR_OK && !take_total(made, total))
             status = lib_fail_memory(context);
-        tell_warnings(several.r);
+        reducer_tell_warnings(context);
         status = lib_end_long(context, status);
     } else {
         (void)lib_fail_memory(context);
@@ -938,9 +937,4 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
     set_options(options, request);
     set_again(&options->input, input);
     return true;
-}
-
-void reducer_finish(gpr_context *context)
-{
-    tell_warnings(context->reducer);
 }

@@ -62,7 +62,7 @@ unsigned reducer_threads(gpr_context *context);
 bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                      struct session_options *options);
 
-/* Passes on the warnings of such a job, which has ended. */
-void reducer_finish(gpr_context *context);
+/* Passes the warnings of a call on, or of such a job that has ended. No other thread is at work. */
+void reducer_tell_warnings(gpr_context *context);
 
 #endif
