@@ -235,20 +235,15 @@ static void print_tables(const struct arguments *a)
 static const char *nearest_word(const char *typed, const struct argument *x)
 {
     const char *const *aliases = x->aliases;
-    unsigned distance, best = NEAREST_FAR;
-    const char *found = NULL, *word;
+    struct nearest near = {.word = NULL};
+    const char *word;
 
     for (size_t i = 0; aliases && aliases[i]; i += 2)
         if (strcasecmp(typed, aliases[i]) == 0)
             return aliases[i + 1];
-    for (size_t i = 0; (word = x->near ? x->near(i) : arguments_word(x, i)); i++) {
-        distance = nearest_distance(typed, word);
-        if (distance < best) {
-            best = distance;
-            found = word;
-        }
-    }
-    return found;
+    for (size_t i = 0; (word = x->near ? x->near(i) : arguments_word(x, i)); i++)
+        nearest_take(&near, typed, word);
+    return near.word;
 }
 
 bool arguments_unknown_word(const struct argument *x, const char *text)
@@ -438,26 +433,21 @@ static void add_options(const struct arguments *a, const char *name, size_t leng
 static enum arguments_action refuse_name(const struct parse *r, const char *word, size_t length)
 {
     const struct arguments *a = r->arguments;
-    const char *near = NULL;
+    struct nearest near = {.word = NULL};
     const struct argument *x;
-    unsigned distance, best = NEAREST_FAR;
     char name[64], format[160] = "unknown option %s";
 
     if (access(word, F_OK) == 0)
         return refuse(NAMED_LIKE_A_FILE, word);
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, word + 2);
-    for (size_t i = 0; a->aliases && a->aliases[i] && !near; i += 2)
+    for (size_t i = 0; (x = arguments_option(a, i)); i++)
+        if (!x->hidden)
+            nearest_take(&near, name, x->name);
+    for (size_t i = 0; a->aliases && a->aliases[i]; i += 2)
         if (strcmp(a->aliases[i], name) == 0)
-            near = a->aliases[i + 1];
-    for (size_t i = 0; !near && (x = arguments_option(a, i)); i++) {
-        distance = x->hidden ? NEAREST_FAR : nearest_distance(name, x->name);
-        if (distance < best) {
-            best = distance;
-            near = x->name;
-        }
-    }
-    if (near)
-        snprintf(format, sizeof format, "unknown option %%s; did you mean --%s?", near);
+            near.word = a->aliases[i + 1];
+    if (near.word)
+        snprintf(format, sizeof format, "unknown option %%s; did you mean --%s?", near.word);
     return refuse(format, word);
 }
 

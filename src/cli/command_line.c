@@ -36,14 +36,6 @@ static bool read_count(const char *text, size_t length, uint64_t *count)
     return number_parse_count(digits, count);
 }
 
-static const char *operation_word(size_t i)
-{
-    if (i < operation_table_count)
-        return operation_table[i].name;
-    i -= operation_table_count;
-    return i < operation_group_count ? operation_groups[i].name : NULL;
-}
-
 /* Says that there is no room for the quantile that `list` begins with. Returns false. */
 static bool quantiles_full(const char *list)
 {

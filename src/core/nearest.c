@@ -3,6 +3,7 @@
 #include "core/nearest.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,18 +42,29 @@ static unsigned edits(const char *a, size_t a_length, const char *b, size_t b_le
     return d[a_length][b_length];
 }
 
-unsigned nearest_distance(const char *typed, const char *word)
+/* How far a word is from what was typed: letters that are wrong, missing, superfluous or swapped,
+   of either case; 1 where one begins with the other. FAR where it is hardly meant. */
+#define FAR UINT_MAX
+static unsigned distance_to(const char *typed, const char *word)
 {
     const size_t length = strlen(typed), other = strlen(word),
                  common = length < other ? length : other;
     unsigned distance;
 
     if (length == 0 || length > WORD_MAX || other > WORD_MAX)
-        return NEAREST_FAR;
+        return FAR;
     distance = edits(typed, length, word, other);
     if (distance > 1 && common >= 3 && strncasecmp(typed, word, common) == 0)
         return 1;
-    return distance < length && distance <= (length < 6 ? 1 : length / 3) ? distance : NEAREST_FAR;
+    return distance < length && distance <= (length < 6 ? 1 : length / 3) ? distance : FAR;
+}
+
+void nearest_take(struct nearest *n, const char *typed, const char *word)
+{
+    const unsigned distance = distance_to(typed, word);
+
+    if (distance < (n->word ? n->distance : FAR))
+        *n = (struct nearest){word, distance};
 }
 
 bool nearest_number(const char *typed, char suggested[NEAREST_MAX])

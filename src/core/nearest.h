@@ -4,13 +4,16 @@
 #ifndef GPUREDUCE_NEAREST_H
 #define GPUREDUCE_NEAREST_H
 
-#include <limits.h>
 #include <stdbool.h>
 
-/* How far a word is from what was typed: letters that are wrong, missing, superfluous or swapped,
-   of either case; 1 where one begins with the other. NEAREST_FAR where it is hardly meant. */
-#define NEAREST_FAR UINT_MAX
-unsigned nearest_distance(const char *typed, const char *word);
+/* The nearest to what was typed of some words, the first of those that are as near. */
+struct nearest {
+    const char *word; /* NULL: none is near */
+    unsigned distance;
+};
+
+/* Takes a word if it is nearer than those before. *n is all zero before the first. */
+void nearest_take(struct nearest *n, const char *typed, const char *word);
 
 /* Room for what the functions below suggest. */
 #define NEAREST_MAX 80

@@ -43,11 +43,11 @@ _Static_assert(MEDIAN + RESULT_QUANTILES_MAX <= OPERATIONS_MAX, "room for all qu
 
 const size_t operation_table_count = MEDIAN + 1;
 
-const struct operation_group operation_groups[] = {
+static const struct operation_group operation_groups[] = {
     {"summary", "count,nan,inf,zeros,min,max,mean,std,q0.25,median,q0.75"},
 };
 
-const size_t operation_group_count = sizeof operation_groups / sizeof *operation_groups;
+#define GROUPS (sizeof operation_groups / sizeof *operation_groups)
 
 size_t operation_count(const struct operation_set *set)
 {
@@ -138,9 +138,17 @@ void operation_ask(const struct operation *op, unsigned *wants, struct pass_requ
     request->places[request->quantile_count++] = (unsigned)place;
 }
 
+const char *operation_word(size_t i)
+{
+    if (i < operation_table_count)
+        return operation_table[i].name;
+    i -= operation_table_count;
+    return i < GROUPS ? operation_groups[i].name : NULL;
+}
+
 const struct operation_group *operation_group_find(const char *name, size_t length)
 {
-    for (size_t i = 0; i < operation_group_count; i++)
+    for (size_t i = 0; i < GROUPS; i++)
         if (strlen(operation_groups[i].name) == length &&
             memcmp(operation_groups[i].name, name, length) == 0)
             return &operation_groups[i];

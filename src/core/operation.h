@@ -77,9 +77,8 @@ struct operation_group {
     const char *list;
 };
 
-/* The groups. */
-extern const struct operation_group operation_groups[];
-extern const size_t operation_group_count;
+/* The names of operations and then of groups, from number 0 on; NULL after the last. */
+const char *operation_word(size_t i);
 
 /* The group whose name is the first `length` characters of `name`; NULL if there is none. */
 const struct operation_group *operation_group_find(const char *name, size_t length);

@@ -38,27 +38,18 @@ void gpr_request_free(gpr_request *request)
 /* Sets the error of a name that no operation has, with the nearest one that there is. */
 static gpr_status unknown_operation(gpr_context *context, const char *name)
 {
-    char shown[ESCAPE_QUOTE_MAX], near[NEAREST_MAX];
-    unsigned best = NEAREST_FAR;
-    const char *found = NULL;
+    char shown[ESCAPE_QUOTE_MAX], quantile[NEAREST_MAX];
+    struct nearest near = {.word = NULL};
+    const char *word;
 
-    for (size_t i = 0; i < operation_table_count + operation_group_count; i++) {
-        const char *word = i < operation_table_count
-                               ? operation_table[i].name
-                               : operation_groups[i - operation_table_count].name;
-        const unsigned distance = nearest_distance(name, word);
-
-        if (distance < best) {
-            best = distance;
-            found = word;
-        }
-    }
-    if (!found && nearest_quantile(name, near))
-        found = near;
+    for (size_t i = 0; (word = operation_word(i)); i++)
+        nearest_take(&near, name, word);
+    if (!near.word && nearest_quantile(name, quantile))
+        near.word = quantile;
     (void)escape_quote(shown, name);
-    return found ? lib_fail(context, GPR_ERROR_ARGUMENT, "unknown operation %s; did you mean '%s'?",
-                            shown, found)
-                 : lib_fail(context, GPR_ERROR_ARGUMENT, "unknown operation %s", shown);
+    return near.word ? lib_fail(context, GPR_ERROR_ARGUMENT,
+                                "unknown operation %s; did you mean '%s'?", shown, near.word)
+                     : lib_fail(context, GPR_ERROR_ARGUMENT, "unknown operation %s", shown);
 }
 
 /* Adds an operation, unless it is there. */
