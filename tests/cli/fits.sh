@@ -91,6 +91,12 @@ for value in 0 1E999 "'2'" 1x 1.5.2 9007199254740993; do
     run -q -o sum --stored scale.fits
     is 'as stored' 0 2 "gpureduce: warning: scale.fits: $lacks"
 done
+printf '%s\nBSCALE  = %20s\n' "$primary" -2 | hdu scale.fits
+{ printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >>scale.fits
+run -q --axis=0 -o argmin scale.fits
+is 'the least is the greatest as stored, by a negative scale' 0 1
+run -q --axis=0 -o argmax scale.fits
+is 'and the greatest the least' 0 2
 printf '%s\nBSCALE  = %20s\n' "$primary" 1E308 | hdu scale.fits
 { printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >>scale.fits
 run -q --histogram=2 scale.fits
