@@ -68,6 +68,18 @@
 #define ALONE_TIME 250000
 #define ALONE_BYTES 100
 
+/* Elements of slices that kernels take a nanosecond for: of listed ones that are found again; and of all that are
+   reduced once more, with NaNs as missing; each by sums, and by squares. Nanoseconds for an element of a slice that
+   a warp finds again; how many times as long that must take unless NaNs are left out; and elements of slices that
+   are worth it. */
+#define AGAIN_SUMS 150
+#define AGAIN_SQUARES 60
+#define SKIP_SUMS 250
+#define SKIP_SQUARES 150
+#define AGAIN_ALONE 16
+#define SKIP_DOUBT 4
+#define SKIP_LENGTH ((uint64_t)1024)
+
 /* Results that are not known: how many, and which. */
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
 #define FOUND_BYTES \
@@ -103,7 +115,7 @@ struct cuda_summer {
     cudaStream_t stream;
     bool unrecorded; /* the event was not recorded after it, which was on the legacy stream */
     /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
-       what is missing is the NaN of all bits. */
+       what is missing is the NaN of all bits. They may also be the same elements, of which NaNs are missing. */
     const struct cuda_array_elements *elements;
     const struct cuda_array_axis *axis;
     struct {
@@ -111,6 +123,7 @@ struct cuda_summer {
         struct cuda_array_elements elements;
         struct cuda_array_axis axis;
         struct view_layout row, shaped;
+        struct missing missing;
     } copies;
     unsigned wants; /* partial_want bits */
     uint64_t pitch; /* elements from a row to the next where they lie; 0: they are copied */
@@ -654,36 +667,6 @@ static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *e
     return cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
 }
 
-/* Waits for the list, of which all are copied, and sorted, if there is room for them. */
-static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
-{
-    struct list *const list = list_of(s);
-
-    if (!cuda_guest_check(cudaEventSynchronize(s->site.event), "reducing", error))
-        return false;
-    *found = s->endless ? UINT64_MAX : 0;
-    if (s->all) {
-        if (s->later && __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0 &&
-            (!find_again(s, s->results, error) ||
-             !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error)))
-            return false;
-        s->dirty = false;
-        return true;
-    }
-    s->dirty = s->endless || __atomic_load_n(&list->any, __ATOMIC_ACQUIRE) != 0;
-    if (s->endless || !s->dirty)
-        return true;
-    if (!cuda_guest_check(cudaMemcpyAsync(list->numbers, s->found.memory, LIST_BYTES,
-                                          cudaMemcpyDeviceToHost, s->stream),
-                          "copying a result", error) ||
-        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
-        return false;
-    *found = list->numbers[0];
-    if (*found <= CUDA_ARRAY_UNKNOWN)
-        qsort(list->numbers + 1, (size_t)*found, sizeof *list->numbers, compare_numbers);
-    return true;
-}
-
 static bool reduce(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
     return s->axis->inner == 1 ? reduce_rows(s, results, error) : reduce_columns(s, results, error);
@@ -697,6 +680,108 @@ static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *er
     return cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error) &&
            cuda_guest_check(cudaMemsetAsync(s->found.memory, 0xff, sizeof(uint64_t), s->stream),
                             launching, error);
+}
+
+/* Puts results that are found by sums. */
+static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    const bool can = can_reduce(s);
+
+    s->later = s->all && can && !s->axis->no_wait;
+    s->results = results;
+    return begin_list(s, can || s->all, error) &&
+           (can ? reduce(s, results, error) : know_none(s, results, error)) &&
+           (!s->all || s->later || find_again(s, results, error)) && end_list(s, error);
+}
+
+/* Whether slices are so long that it may be worth while to take NaNs for missing. */
+static bool may_skip(const struct cuda_summer *s)
+{
+    return element_is_float(s->elements->type) && cuda_slice_adds(s->axis->wish.op) &&
+           !lacks_some(s->elements) && s->axis->length >= SKIP_LENGTH &&
+           s->axis->length < UINT32_MAX;
+}
+
+/* Copies the list of results that are not known, and says how many there are. */
+static bool copy_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+{
+    struct list *const list = list_of(s);
+
+    if (!cuda_guest_check(cudaMemcpyAsync(list->numbers, s->found.memory, LIST_BYTES,
+                                          cudaMemcpyDeviceToHost, s->stream),
+                          "copying a result", error) ||
+        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
+        return false;
+    *found = list->numbers[0];
+    return true;
+}
+
+/* Whether all slices are sooner reduced once more, with NaNs as missing, than so many are found again. Unless NaNs
+   are left out, there may be none, and other reasons why results are not known. */
+static bool skips_sooner(const struct cuda_summer *s, uint64_t listed)
+{
+    const bool squares = cuda_slice_squares(s->axis->wish.op);
+    const uint64_t elements = listed * s->axis->length;
+    uint64_t again = elements / (squares ? AGAIN_SQUARES : AGAIN_SUMS);
+
+    if (squares && listed > 0 && again < s->axis->length * AGAIN_ALONE)
+        again = s->axis->length * AGAIN_ALONE;
+    return again > s->elements->count / (squares ? SKIP_SQUARES : SKIP_SUMS) *
+                       (s->axis->wish.skip_nan ? 1 : SKIP_DOUBT);
+}
+
+/* Does that. */
+static bool reduce_skipping(struct cuda_summer *s, struct error *error)
+{
+    s->copies.elements = *s->elements;
+    s->copies.elements.missing = &s->copies.missing;
+    s->copies.missing.count = 0;
+    (void)missing_add(&s->copies.missing, s->elements->type, "nan");
+    s->copies.axis = *s->axis;
+    s->copies.axis.wish.spoiled = !s->axis->wish.skip_nan;
+    s->copies.axis.wish.zero = cuda_slice_begins_at_zero(s->axis->wish.op);
+    plan(s, &s->copies.elements, &s->copies.axis);
+    return add_up(s, s->results, error);
+}
+
+/* Waits for the kernels. *any: some results are not known. */
+static bool await_list(struct cuda_summer *s, bool *any, struct error *error)
+{
+    if (!cuda_guest_check(cudaEventSynchronize(s->site.event), "reducing", error))
+        return false;
+    *any = __atomic_load_n(&list_of(s)->any, __ATOMIC_ACQUIRE) != 0;
+    return true;
+}
+
+/* Waits for the list, of which all are copied, and sorted, if there is room for them. */
+static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+{
+    struct list *const list = list_of(s);
+    bool any;
+
+    if (!await_list(s, &any, error))
+        return false;
+    if (any && !s->endless && may_skip(s) &&
+        (!copy_list(s, found, error) ||
+         (skips_sooner(s, *found) && (!reduce_skipping(s, error) || !await_list(s, &any, error)))))
+        return false;
+    *found = s->endless ? UINT64_MAX : 0;
+    if (s->all) {
+        if (s->later && any &&
+            (!find_again(s, s->results, error) ||
+             !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error)))
+            return false;
+        s->dirty = false;
+        return true;
+    }
+    s->dirty = s->endless || any;
+    if (s->endless || !any)
+        return true;
+    if (!copy_list(s, found, error))
+        return false;
+    if (*found <= CUDA_ARRAY_UNKNOWN)
+        qsort(list->numbers + 1, (size_t)*found, sizeof *list->numbers, compare_numbers);
+    return true;
 }
 
 /* Describes how slices are looked at. */
@@ -799,18 +884,6 @@ static bool see(struct cuda_summer *s, uint64_t *results, struct error *error)
                                    launching, error)
                 : know_none(s, results, error)) &&
            end_list(s, error);
-}
-
-/* Puts results that are found by sums. */
-static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error)
-{
-    const bool can = can_reduce(s);
-
-    s->later = s->all && can && !s->axis->no_wait;
-    s->results = results;
-    return begin_list(s, can || s->all, error) &&
-           (can ? reduce(s, results, error) : know_none(s, results, error)) &&
-           (!s->all || s->later || find_again(s, results, error)) && end_list(s, error);
 }
 
 /* Copies the elements of an array with a mask, and describes the copies. */

@@ -41,7 +41,8 @@ enum cuda_slice_op {
     CUDA_SLICE_QUANTILE
 };
 
-/* Whether it is found by sums and extremes; whether sums of squares are among them. */
+/* Whether it is found by sums and extremes; whether sums of squares are among them; whether that of no elements
+   is 0. */
 EXACT_SHARED bool cuda_slice_adds(enum cuda_slice_op op)
 {
     return op <= CUDA_SLICE_L1;
@@ -50,6 +51,11 @@ EXACT_SHARED bool cuda_slice_squares(enum cuda_slice_op op)
 {
     return op >= CUDA_SLICE_VAR && op <= CUDA_SLICE_RMS;
 }
+EXACT_SHARED bool cuda_slice_begins_at_zero(enum cuda_slice_op op)
+{
+    return op == CUDA_SLICE_SUM || op == CUDA_SLICE_L1 || op == CUDA_SLICE_SUMSQ ||
+           op == CUDA_SLICE_L2;
+}
 
 /* The result that is wanted of each slice. */
 struct cuda_slice_wish {
@@ -57,7 +63,9 @@ struct cuda_slice_wish {
     char letter;    /* the type of results, of 64 bits: f, or, of integers, i or u */
     bool skip_nan;  /* NaNs are left out */
     bool wide;      /* elements are of u64 */
-    bool has_none;  /* `none` is the result of integers all of which are missing */
+    bool zero;      /* the result of floats all of which are missing is 0, not NaN */
+    bool spoiled;   /* that of floats some of which are missing is NaN */
+    bool has_none;  /* `none` is that of integers */
     uint64_t none;  /* bits */
     uint64_t count; /* elements of a slice */
     uint64_t ddof;  /* is subtracted from the count that a variance is divided by */
@@ -173,11 +181,14 @@ EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
     double result = s->sum.high + s->sum.low;
     bool known = !s->sum.left && result - result == 0;
 
+    *bits = EXACT_NAN;
+    if (w->spoiled && s->missing > 0)
+        return true;
     *bits = CUDA_SLICE_UNKNOWN;
     if (n == 0 && known) {
         if (w->letter != 'f' && !w->has_none)
             return false;
-        *bits = w->letter == 'f' ? EXACT_NAN : w->none;
+        *bits = w->letter != 'f' ? w->none : w->zero ? 0 : EXACT_NAN;
         return true;
     }
     if (!known)
@@ -209,11 +220,10 @@ EXACT_SHARED bool cuda_slice_seen_result(const struct cuda_slice_wish *w,
 {
     const uint64_t present = w->count - s->missing;
     const bool of_sum = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_MEAN;
-    const bool of_none = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_L1 ||
-                         w->op == CUDA_SLICE_SUMSQ || w->op == CUDA_SLICE_L2; /* it is 0 */
 
-    *bits = EXACT_NAN;
-    if (present == 0 || (s->nan > 0 && !w->skip_nan) || (present == s->nan && !of_none))
+    *bits = present == 0 && w->zero && !w->spoiled ? 0 : EXACT_NAN;
+    if (present == 0 || (s->nan > 0 && !w->skip_nan) || (w->spoiled && s->missing > 0) ||
+        (present == s->nan && !cuda_slice_begins_at_zero(w->op)))
         return true;
     if (w->op == CUDA_SLICE_MIN || w->op == CUDA_SLICE_MAX) {
         *bits = cuda_slice_extreme(w, w->op == CUDA_SLICE_MIN ? s->min : s->max);

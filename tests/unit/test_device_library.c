@@ -965,6 +965,74 @@ static void check_failures(void)
     gpr_request_free(request);
 }
 
+/* Results along an axis of long slices, one or two or all of which have NaNs. */
+static void check_nans(void)
+{
+    static const char *const sums[] = {"sum", "mean", "min", "max", "var",
+                                       "std", "l1",   "l2",  "rms", "sumsq"};
+    static const enum element_type types[] = {ELEMENT_F32,  ELEMENT_F64,    ELEMENT_F16,
+                                              ELEMENT_BF16, ELEMENT_F8E4M3, ELEMENT_F8E5M2};
+    enum { SLICES = 5, LENGTH = 1100 };
+    double expected[SLICES], got[SLICES] = {0}, *results = NULL;
+    struct tap_family family = {0};
+
+    must(cudaMalloc((void **)&results, sizeof got) == cudaSuccess, "memory");
+    for (unsigned run = 0; run < 240; run++) {
+        const enum element_type type = types[run / 10 % 6];
+        const char *const op = sums[run % 10];
+        const int64_t size = (int64_t)element_size(type);
+        const unsigned axis = (unsigned)rng_below(&rng, 2),
+                       some = (unsigned)rng_below(&rng, SLICES);
+        const struct shape s = {.type = element_name(type),
+                                .rank = 2,
+                                .sizes = {axis ? SLICES : LENGTH, axis ? LENGTH : SLICES},
+                                .strides = {(axis ? LENGTH : SLICES) * size, size}};
+        void *const here[] = {expected}, *const there[] = {results};
+        gpr_request *request = NULL;
+        gpr_input *inputs[2];
+
+        for (size_t i = 0; i < (size_t)SLICES * LENGTH; i++) {
+            const unsigned slice = (unsigned)(axis ? i / LENGTH : i % SLICES);
+            const bool nan =
+                slice == some ? rng_below(&rng, 2) : run / 20 % 2 && rng_below(&rng, 50) == 0;
+            const double x = nan || (slice == 0 && run % 3 == 0) ? (double)NAN
+                             : run % 4 == 0 && rng_below(&rng, 900) == 0
+                                 ? (double)INFINITY
+                                 : ldexp((double)rng_below(&rng, 1000) - 500,
+                                         (int)rng_below(&rng, run % 5 * 20 + 1));
+
+            if (type == ELEMENT_F32)
+                ((float *)(void *)host)[i] = (float)x;
+            else if (type == ELEMENT_F64)
+                ((double *)(void *)host)[i] = x;
+            else /* of any bits some are NaNs */
+                ((uint16_t *)(void *)host)[i] = (uint16_t)rng_below(&rng, 65536);
+        }
+        must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_op(request, op) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN,
+                                 rng_below(&rng, 3) ? GPR_NAN_SKIP : GPR_NAN_PROPAGATE) == GPR_OK &&
+                 gpr_request_set(request, GPR_NO_WAIT, rng_below(&rng, 2)) == GPR_OK,
+             "a request");
+        inputs[0] = open_view(&s, false);
+        inputs[1] = open_view(&s, true);
+        tap_case(&family,
+                 gpr_reduce_axis(inputs[0], 0, request, axis, here, SLICES) == GPR_OK &&
+                     gpr_reduce_axis(inputs[1], 0, request, axis, there, SLICES) == GPR_OK &&
+                     cudaStreamSynchronize(stream) == cudaSuccess &&
+                     cudaMemcpy(got, results, sizeof got, cudaMemcpyDeviceToHost) == cudaSuccess &&
+                     memcmp(expected, got, sizeof got) == 0,
+                 "%s of %s along axis %u, run %u: %s", op, element_name(type), axis, run,
+                 gpr_error_text(context));
+        gpr_close(inputs[0]);
+        gpr_close(inputs[1]);
+        gpr_request_free(request);
+    }
+    tap_family_end(&family, "reductions along an axis with NaNs");
+    must(cudaFree(results) == cudaSuccess, "freeing");
+}
+
 /* Sums along an axis that are not waited for, on streams that do not wait for one another: those of one call
    are in no way of the next one's. Columns are cut, and rows have sums that kernels find again. */
 static void check_streams(void)
@@ -974,7 +1042,7 @@ static void check_streams(void)
         .type = "f64", .rank = 2, .sizes = {LENGTH, 16}, .strides = {16 * 8, 8}};
     const struct shape rows = {
         .type = "f64", .rank = 2, .sizes = {16, LENGTH}, .strides = {LENGTH * 8, 8}};
-    double expected[2][16], got[CALLS][16], *results = NULL;
+    double expected[2][16], got[CALLS][16] = {{0}}, *results = NULL;
     gpr_request *request = NULL;
     cudaStream_t first = stream, streams[STREAMS] = {NULL, first, NULL};
     struct tap_family family = {0};
@@ -1420,6 +1488,7 @@ int main(void)
     check_axes(4 * (unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
     check_streams();
+    check_nans();
     check_full();
     check_first();
     check_limits();
