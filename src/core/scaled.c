@@ -174,8 +174,10 @@ static void append_extremes(struct scaled *s, const struct partial *p, enum elem
 static void append_least(struct scaled *s, const struct partial *p, enum element_type type,
                          const struct scale *scale, uint64_t above)
 {
-    const struct scaled_number first = {above > 0, scale->given ? type : partial_least_type(type),
-                                        p->least_magnitude, *scale},
+    const enum element_type of = scale->given ? type : partial_least_type(type);
+    /* The key of a float is none if it was not looked for. */
+    const bool known = above > 0 && !isnan(element_key_value(of, p->least_magnitude));
+    const struct scaled_number first = {known, of, p->least_magnitude, *scale},
                                below = {scale->given && p->negative > 0, type, p->below_key,
                                         *scale};
 
