@@ -53,16 +53,23 @@ template <typename Type, typename Reducer> struct moments_look {
     typedef typename Reducer::order order;
     typedef narrow_format<Type> format;
     static const int GROUP_WORDS = Reducer::GROUP_WORDS, PER_WORD = Type::PER_WORD;
-    static const int FIELD_MAX = 254;
+    static const int FIELD_MAX = 254, GROUP = GROUP_WORDS * PER_WORD;
+    static const int EXAMINED = 4; /* words at a time */
+
+    /* The place of element n of the thread's group in the chunk. */
+    __device__ static __forceinline__ uint64_t place(unsigned tile, int n)
+    {
+        return Reducer::place(tile, n / PER_WORD, n % PER_WORD);
+    }
 
     __device__ static __forceinline__ int field(uint32_t magnitude)
     {
         return max((int)(magnitude >> 23), format::LEAST);
     }
 
-    __device__ static __forceinline__ void clear_element(group *g, int word, int half)
+    __device__ static __forceinline__ void clear_element(uint32_t *word, int half)
     {
-        g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
+        *word &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
     }
 
     /* Exponents are biased as binary32 has them. */
@@ -70,47 +77,62 @@ template <typename Type, typename Reducer> struct moments_look {
 
     __device__ __noinline__ static void examine(look *l, unsigned tile, size_t count)
     {
-        uint32_t low = ~0u, high = 0;
+        order first = INT32_MAX, last = INT32_MAX;
+        uint32_t least = ~0u, low = ~0u, high = 0, nans = 0;
 
+        static_assert(GROUP <= 32 && GROUP_WORDS % EXAMINED == 0, "a bit for each element");
         l->counts.clear();
         l->small.clear();
-        l->low = l->high = INT32_MAX;
-        l->smallest = ~0u;
+        /* Without branches, which lanes would part at with each element; some words at a time, since the kernel
+           has few registers left. */
 #pragma unroll 1
-        for (int i = 0; i < GROUP_WORDS; i++)
-#pragma unroll 1
-            for (int half = 0; half < PER_WORD; half++) {
-                const float x = Type::element(l->g.words[i], half);
+        for (int i = 0; i < GROUP_WORDS; i += EXAMINED) {
+            struct counts counts = l->counts;
+            struct small_counts small = l->small;
+            uint32_t words[EXAMINED];
+
+#pragma unroll
+            for (int k = 0; k < EXAMINED; k++)
+                words[k] = l->g.words[i + k];
+#pragma unroll
+            for (int n = 0; n < EXAMINED * PER_WORD; n++) {
+                const int k = n / PER_WORD, half = n % PER_WORD;
+                const float x = Type::element(words[k], half);
                 const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
+                const bool out = leaves_out(l, i + k + 16 * half), nan = bits > 0x7f800000u;
+                const bool infinite = bits == 0x7f800000u, number = !nan && !out;
 
-                if (leaves_out(l, i + 16 * half))
-                    continue;
-                if (bits > 0x7f800000u) {
-                    const uint64_t at = Reducer::place(tile, i, half);
-
-                    if (at < count) {
-                        l->counts.nan++;
-                        l->counts.take_nan(at);
-                    }
-                    clear_element(&l->g, i, half);
-                    continue;
-                }
-                l->low = min(l->low, order_of(x));
-                l->high = min(l->high, ~order_of(x));
-                l->smallest = min(l->smallest, bits);
-                l->small.zeros += bits == 0;
-                l->small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
-                l->small.negative += x < 0;
-                if (bits == 0x7f800000u) {
-                    l->counts.positive_infinity += x > 0;
-                    l->counts.negative_infinity += x < 0;
-                    clear_element(&l->g, i, half);
-                } else if (bits != 0) {
-                    low = min(low, bits);
-                    high = max(high, bits);
-                }
+                nans |= (uint32_t)(nan && !out) << (i * PER_WORD + n);
+                first = min(first, number ? order_of(x) : INT32_MAX);
+                last = min(last, number ? ~order_of(x) : INT32_MAX);
+                least = min(least, number ? bits : ~0u);
+                small.zeros += number && bits == 0;
+                small.subnormal += number && bits - 1 < ((uint32_t)format::LEAST << 23) - 1;
+                small.negative += number && x < 0;
+                counts.positive_infinity += infinite && x > 0;
+                counts.negative_infinity += infinite && x < 0;
+                /* Less one, zero is the greatest of all. */
+                low = min(low, number && !infinite ? bits - 1 : ~0u);
+                high = max(high, number && !infinite ? bits : 0);
+                if (bits >= 0x7f800000u)
+                    clear_element(&words[k], half);
             }
-        l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
+#pragma unroll
+            for (int k = 0; k < EXAMINED; k++)
+                l->g.words[i + k] = words[k];
+            l->counts = counts;
+            l->small = small;
+        }
+#pragma unroll 1
+        for (int n = place(tile, GROUP - 1) < count ? GROUP : 0; n < GROUP; n++)
+            nans &= ~((uint32_t)(place(tile, n) >= count) << n);
+        l->counts.nan = (unsigned)__popc(nans);
+        if (nans != 0)
+            l->counts.take_nan(place(tile, __ffs((int)nans) - 1));
+        l->low = first;
+        l->high = last;
+        l->smallest = least;
+        l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low + 1), field(high)};
     }
 
     /* The zeros and subnormal numbers of a group of numbers, and the least magnitude that is not

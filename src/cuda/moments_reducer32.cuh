@@ -223,7 +223,7 @@ struct moments_reducer
                 if (bits == 0 || looks::field(bits) >= bound - MOMENTS)
                     continue;
                 add_alone(shared, x);
-                looks::clear_element(g, i, half);
+                looks::clear_element(&g->words[i], half);
             }
     }
 
