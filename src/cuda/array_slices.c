@@ -559,11 +559,14 @@ static bool enter_again(struct cuda_summer *s, struct error *error)
 }
 
 /* Ends a call, and keeps no more memory than most copies need. After a failure, waits for the kernels that
-   were launched: the next call may begin the list on another stream. Returns `good`. */
+   were launched: the next call may begin the list on another stream, and this one may be gone by then. Returns
+   `good`. */
 static bool leave(struct cuda_summer *s, bool good)
 {
-    if (!good)
+    if (!good) {
         (void)cudaStreamSynchronize(s->stream);
+        s->unrecorded = false;
+    }
     if (s->stage.bytes > CUDA_STAGE_BYTES)
         cuda_room_free(&s->stage);
     cuda_site_leave(&s->site);
