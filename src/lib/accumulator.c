@@ -420,6 +420,15 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
     return GPR_OK;
 }
 
+/* Takes the size of an array, and its names, of which `input` may be NULL, if there are none. */
+static gpr_status take_array(gpr_accumulator *a, const char *input, const char *array, uint64_t of)
+{
+    if (!a->input && input && !set_names(a, input, array))
+        return lib_fail_memory(a->context);
+    a->of = a->of > of ? a->of : of;
+    return GPR_OK;
+}
+
 /* Takes the result of an array of an input, which has been reduced. */
 static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t array,
                               const struct reduction *found)
@@ -438,12 +447,13 @@ static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "elements have been added before");
     if (begin(a, ACCUMULATOR_PLACED, &found->scale) != GPR_OK)
         return a->context->status;
-    if (!ranges_reserve(&a->ranges, 1) ||
-        (!a->input && !set_names(a, input->path, container ? container->arrays[array].name : NULL)))
+    if (!ranges_reserve(&a->ranges, 1))
         return lib_fail_memory(a->context);
+    if (take_array(a, input->path, container ? container->arrays[array].name : NULL, found->of) !=
+        GPR_OK)
+        return a->context->status;
     if (found->elements > 0)
         ranges_add(&a->ranges, range);
-    a->of = a->of > found->of ? a->of : found->of;
     partial_merge(&a->partial, &found->partial);
     a->kind = ACCUMULATOR_PLACED;
     return GPR_OK;
@@ -514,15 +524,6 @@ static bool find_common(const struct ranges *a, const struct ranges *b, uint64_t
     return false;
 }
 
-/* Takes the size of the other's array, and its names if there are none. */
-static gpr_status take_array(gpr_accumulator *a, const gpr_accumulator *other)
-{
-    if (!a->input && other->input && !set_names(a, other->input, other->array))
-        return lib_fail_memory(a->context);
-    a->of = a->of > other->of ? a->of : other->of;
-    return GPR_OK;
-}
-
 gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumulator *other)
 {
     FLOAT_MODE_DEFAULT;
@@ -536,7 +537,7 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulators have other types or requests");
     if (other->kind == ACCUMULATOR_EMPTY || (!has_elements(other) && has_elements(a)))
-        return take_array(a, other);
+        return take_array(a, other->input, other->array, other->of);
     if (a->kind == ACCUMULATOR_PLACED && other->kind == ACCUMULATOR_PLACED &&
         find_common(&a->ranges, &other->ranges, &index))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "both accumulators have element %" PRIu64,
@@ -549,7 +550,7 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
         return a->context->status;
     if (!ranges_reserve(&a->ranges, other->ranges.count))
         return lib_fail_memory(a->context);
-    if (take_array(a, other) != GPR_OK)
+    if (take_array(a, other->input, other->array, other->of) != GPR_OK)
         return a->context->status;
     while (ranges_find(&other->ranges, range.end, &range))
         ranges_add(&a->ranges, range);
